@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: ours beside the other, in one run.
+//! `cargo xtask bench`: benchmarks against the alternatives, in one run.
 
 mod cue;
 
@@ -11,39 +11,39 @@ use clap::Subcommand;
 use crate::cargo::cargo;
 use crate::{kubernetes, peers};
 
-/// What is measured.
+/// The benchmark to run.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
-    /// The embedded API server beside Kubernetes, under the same load
+    /// The embedded API server against Kubernetes, under the same load
     Apiserver,
-    /// crates/cue beside Go's cue library, on the same definitions
+    /// crates/cue against Go's cue library, on the same definitions
     Cue,
-    /// What publishing a version costs, as applications grow in number
+    /// The cost of publishing a version, by number of applications
     Definitions {
-        /// On Kubernetes, beside KubeVela's controller, with one number of applications (100)
+        /// On Kubernetes, against KubeVela's controller, with one number of applications (100)
         #[arg(long)]
         peer: bool,
-        /// How many applications, in one run after the other [default: 100 1000 10000]
+        /// Numbers of applications, one run each [default: 100 1000 10000]
         applications: Vec<String>,
     },
-    /// What an edit of a composition costs, as composite resources and old revisions grow in number
+    /// The cost of a composition edit, by number of composite resources and old revisions
     Compositions {
-        /// On Kubernetes, beside Crossplane, with one number of composite resources (1000)
+        /// On Kubernetes, against Crossplane, with one number of composite resources (1000)
         #[arg(long)]
         peer: bool,
-        /// How many of both, as COMPOSITES:REVISIONS, in one run after the other [default: from 100:1 to 10000:1000]
+        /// Numbers of both, as COMPOSITES:REVISIONS, one run each [default: from 100:1 to 10000:1000]
         cases: Vec<String>,
     },
-    /// Memory of the embedded API server under everything at full speed, and with 1000 idle watches for a sixth of the time
+    /// Memory of the embedded API server under full load, and with 1000 idle watches for a sixth of the time
     Soak {
-        /// For how long
+        /// Duration
         #[arg(default_value = "60")]
         seconds: u64,
     },
 }
 
 impl Bench {
-    /// Builds what it needs, and measures.
+    /// Builds the programs and runs the benchmark.
     pub(crate) fn run(self) -> Result<()> {
         let first = |cases: &[String], usual: &str| cases.first().map_or(usual, String::as_str).to_owned();
         match self {
@@ -75,7 +75,7 @@ impl Bench {
     }
 }
 
-/// Ours on the embedded server, in these cases or in the usual ones.
+/// Runs ours on the embedded server, with these cases or the default ones.
 fn alone(name: &str, cases: &[String], usual: &[&str]) -> Result<()> {
     let (program, cambium) = programs()?;
     let mut load = Command::new(program);
@@ -87,7 +87,7 @@ fn alone(name: &str, cases: &[String], usual: &[&str]) -> Result<()> {
     succeed(&mut load)
 }
 
-/// Ours and another, each on a Kubernetes of its own.
+/// Runs ours and a rival, each on its own Kubernetes.
 fn beside(name: &str, (rival, crds): (PathBuf, PathBuf), size: &str) -> Result<()> {
     let Some(assets) = kubernetes::built()? else {
         bail!("no Kubernetes to run them on: `cargo xtask kubernetes` builds one");
@@ -107,7 +107,7 @@ fn succeed(load: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Builds the load program and the server: where they are.
+/// Builds the load program and the server; returns their paths.
 fn programs() -> Result<(String, String)> {
     let build = [
         "build",

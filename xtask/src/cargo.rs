@@ -1,8 +1,8 @@
-//! Cargo, called by a program that cargo itself has started.
+//! Calls cargo from a program that cargo has started.
 
 use std::process::Command;
 
-/// What `cargo run` tells the program that it starts. Build scripts look at some of it, and compile again what others have compiled.
+/// Environment variables that `cargo run` sets. Build scripts depend on some of them, which would cause rebuilds.
 const TOLD: [&str; 4] = [
     "CARGO_MANIFEST_DIR",
     "CARGO_MANIFEST_PATH",
@@ -10,7 +10,7 @@ const TOLD: [&str; 4] = [
     "CARGO_CRATE_NAME",
 ];
 
-/// Cargo, as somebody calls it in a shell.
+/// Cargo with the environment of a shell.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(env!("CARGO"));
     for (name, _) in std::env::vars_os() {

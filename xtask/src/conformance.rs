@@ -1,7 +1,7 @@
-//! `cargo xtask conformance`: Kubernetes' own specs, run against the embedded server or against Kubernetes.
+//! `cargo xtask conformance`: runs Kubernetes' e2e specs against the embedded server or against Kubernetes.
 //!
-//! Which specs there are is read from the binary that runs them; [`selection`] says which are left out, and why. What a run found is kept
-//! beside the binary, so that the table in `docs/reference/conformance.md` shows both servers.
+//! The specs are listed by the e2e binary; [`selection`] excludes some, with reasons. Results are stored beside the
+//! binary, so that the table in `docs/reference/conformance.md` shows both servers.
 
 mod docs;
 mod record;
@@ -20,7 +20,7 @@ use selection::Selection;
 use servers::Backend;
 use suite::Suite;
 
-/// What is asked for.
+/// The arguments.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// The server to run the specs against
@@ -32,18 +32,18 @@ pub(crate) struct Options {
     /// Only the specs whose name matches
     #[arg(long, value_name = "REGEX")]
     focus: Option<Regex>,
-    /// How many specs run at a time: most wait for something most of the time
+    /// Number of parallel specs; most of them wait most of the time
     #[arg(long = "procs", value_name = "N", default_value = "4")]
     processes: usize,
-    /// Prints which specs run, and which are left out and why; runs none
+    /// Prints the selected and the excluded specs with reasons; runs none
     #[arg(long)]
     list: bool,
-    /// Writes docs/reference/conformance.md from what was found last; runs none
+    /// Writes docs/reference/conformance.md from the last results; runs none
     #[arg(long, conflicts_with = "list")]
     write_docs: bool,
 }
 
-/// Runs the specs and prints what came of it; an error if one of them failed.
+/// Runs the specs and prints the results; fails if a spec failed.
 #[expect(clippy::print_stdout, reason = "the outcome is this task's answer")]
 pub(crate) fn run(options: Options) -> Result<()> {
     let Options {
@@ -67,7 +67,7 @@ pub(crate) fn run(options: Options) -> Result<()> {
         return docs::write(&selection);
     }
     if selection.taken.is_empty() {
-        bail!("no spec that runs has such a name; --list shows those that do");
+        bail!("no selected spec matches; --list prints the selected specs");
     }
     let server = backend.start(program)?;
     let found = suite.run(&selection.taken, &server, processes)?;
@@ -77,7 +77,7 @@ pub(crate) fn run(options: Options) -> Result<()> {
     conclude(&found, selection.taken.len())
 }
 
-/// Prints what failed and how many did not.
+/// Prints the failures and a summary.
 #[expect(clippy::print_stdout, reason = "the outcome is this task's answer")]
 fn conclude(found: &[(String, Outcome)], asked: usize) -> Result<()> {
     let (mut passed, mut skipped, mut failed) = (0, 0, 0);
@@ -96,7 +96,7 @@ fn conclude(found: &[(String, Outcome)], asked: usize) -> Result<()> {
     }
     println!("{passed} passed, {failed} failed, {skipped} skipped");
     match failed {
-        0 if found.len() < asked => bail!("{} specs did not end", asked - found.len()),
+        0 if found.len() < asked => bail!("{} specs were not completed", asked - found.len()),
         0 => Ok(()),
         1 => bail!("one spec failed"),
         _ => bail!("{failed} specs failed"),

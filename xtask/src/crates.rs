@@ -9,11 +9,11 @@ use syn::{Attribute, Item, UseTree, Visibility};
 
 use crate::cargo::cargo;
 
-/// Where ARCHITECTURE.md has the table.
+/// The marker of the table in ARCHITECTURE.md.
 const BEGIN: &str = "<!-- cargo xtask crates -->\n";
 const END: &str = "<!-- end of cargo xtask crates -->\n";
 
-/// What to do with the table.
+/// The arguments.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// Write it into ARCHITECTURE.md
@@ -26,9 +26,9 @@ pub(crate) struct Options {
 struct Crate {
     name: String,
     lines: usize,
-    /// None for a program: nobody links it.
+    /// `None` for a program.
     public: Option<usize>,
-    /// Those of this repository, without the common beginning of their names.
+    /// Dependencies of this repository, without the common prefix.
     ours: Vec<String>,
     others: usize,
 }
@@ -48,13 +48,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// What is before the table, the table, and what is after it.
+/// The text before the table, the table, and the text after it.
 fn parts(text: &str) -> Result<(&str, &str, &str)> {
     let parts = text.split_once(BEGIN).and_then(|(before, rest)| {
         let (table, after) = rest.split_once(END)?;
         Some((before, table, after))
     });
-    parts.context("ARCHITECTURE.md has no place for the table of crates")
+    parts.context("ARCHITECTURE.md has no markers for the table of crates")
 }
 
 fn table(crates: &[Crate]) -> String {
@@ -118,7 +118,7 @@ fn short(name: &str) -> Option<&str> {
     name.strip_prefix("cambium-")
 }
 
-/// All lines of all sources: code, comments, and the tests that stand beside the code.
+/// The lines of all sources: code, comments and unit tests.
 fn lines(directory: &Path) -> Result<usize> {
     let mut count = 0;
     for entry in std::fs::read_dir(directory)? {
@@ -132,19 +132,19 @@ fn lines(directory: &Path) -> Result<usize> {
     Ok(count)
 }
 
-/// A module and what is in it.
+/// A module and its items.
 #[derive(Debug, Default)]
 struct Module {
-    /// Public items that are no modules.
+    /// Public items other than modules.
     items: usize,
     /// Modules whose items are re-exported as a whole.
     globs: Vec<String>,
-    /// Each module in it, and whether it is public.
+    /// Submodules, with their visibility.
     modules: BTreeMap<String, (bool, Module)>,
 }
 
 impl Module {
-    /// Reads a file; the files of its modules are in a directory.
+    /// Parses a file, and its submodules in a directory.
     fn read(file: &Path, modules: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(file)?;
         let parsed = syn::parse_file(&text).with_context(|| file.display().to_string())?;
@@ -191,7 +191,7 @@ impl Module {
         }
     }
 
-    /// How many items others can name, each counted once for every place.
+    /// The number of reachable public items, counted once per path.
     fn public(&self) -> usize {
         let open = self.modules.values().filter(|(public, _)| *public);
         let globs = self.globs.iter().filter_map(|name| self.modules.get(name));
@@ -236,7 +236,7 @@ fn root() -> PathBuf {
 mod tests {
     use super::*;
 
-    /// How far the documented numbers may be from those of now, so that not every change has to touch the table.
+    /// Tolerated difference of the documented numbers in percent, so that not every change touches the table.
     const TOLERANCE: usize = 10;
 
     #[test]

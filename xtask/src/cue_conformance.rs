@@ -1,7 +1,7 @@
-//! `cargo xtask cue-conformance`: `crates/cue` beside Go's `cue` on the test archives inside Go's module.
+//! `cargo xtask cue-conformance`: compares `crates/cue` with Go's `cue` on the test archives of Go's module.
 //!
-//! Nothing of the archives is copied here: they are read where Go's tool has downloaded them. Two figures: whole files (`cue export`), and
-//! every value that has a path of up to three names in them (`cue export -e`), because one wrong field makes a whole file an error.
+//! The archives are read from the Go module cache, not copied. Two figures: whole files (`cue export`), and every value at
+//! a path of up to three names (`cue export -e`), because one wrong field makes a whole file an error.
 
 mod archive;
 
@@ -16,9 +16,9 @@ use clap::Args;
 use crate::oracle;
 use archive::Case;
 
-/// How deep the paths of the second figure go.
+/// Maximum length of paths for the second figure.
 const DEPTH: usize = 3;
-/// No file needs more paths to show where it stands.
+/// Maximum number of paths per file.
 const MAXIMUM_PATHS: usize = 60;
 
 /// One comparison.
@@ -31,15 +31,15 @@ struct Finding {
     oracle: Answer,
 }
 
-/// What is asked for.
+/// The arguments.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Prints also what does not agree
+    /// Also prints the differences
     #[arg(long)]
     list: bool,
 }
 
-/// Compares all, and prints the figures; with `--list`, also what does not agree.
+/// Compares all archives, and prints the figures; with `--list`, also the differences.
 #[expect(clippy::print_stdout, reason = "the figures are this task's answer")]
 pub(crate) fn run(options: &Options) -> Result<()> {
     oracle::built()?;

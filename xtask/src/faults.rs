@@ -1,5 +1,4 @@
-//! `cargo xtask faults`: the tests that make up their scenarios (`cambium_testing::campaign`), for as long as one likes, with scenarios that
-//! were never tried.
+//! `cargo xtask faults`: runs the randomized tests (`cambium_testing::campaign`) for a given time with new seeds.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -9,22 +8,22 @@ use clap::Args;
 
 use crate::cargo::cargo;
 
-/// How a campaign is told how long it may take, and which scenario to show again.
+/// Environment variables of campaigns: duration, and seed to reproduce.
 const SECONDS: &str = "CAMBIUM_CAMPAIGN_SECONDS";
 const SEED: &str = "CAMBIUM_CAMPAIGN_SEED";
 
-/// What is asked for.
+/// The arguments.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// For how long, in all
+    /// Total duration
     #[arg(default_value = "600")]
     seconds: u64,
-    /// Only the tests whose name, or whose module's name, contains this
+    /// Only tests whose name or module contains this
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
 }
 
-/// A test that makes up its scenarios.
+/// A randomized test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Campaign {
     /// The test, by the path of its module.
@@ -32,14 +31,14 @@ struct Campaign {
 }
 
 impl Campaign {
-    /// The command that runs it, as one would type it.
+    /// The command that runs it.
     fn command(&self) -> Vec<String> {
         let words = format!("test --workspace --test it -- --exact {} --nocapture", self.test);
         words.split(' ').map(str::to_owned).collect()
     }
 }
 
-/// Runs every campaign, one on each core; an error with the number that shows it again if one fails.
+/// Runs all campaigns, one per core; a failure prints the seed that reproduces it.
 #[expect(clippy::print_stdout, reason = "what was tried is this task's answer")]
 pub(crate) fn run(options: &Options) -> Result<()> {
     let mut campaigns = campaigns(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates"))?;
@@ -47,7 +46,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         campaigns.retain(|campaign| campaign.test.contains(only));
     }
     if campaigns.is_empty() {
-        bail!("no test makes up scenarios");
+        bail!("no randomized tests found");
     }
     build()?;
     let cores = std::thread::available_parallelism()?.get().min(campaigns.len());
@@ -97,7 +96,7 @@ fn build() -> Result<()> {
     Ok(())
 }
 
-/// What a campaign says it tried, or all that it printed when it failed.
+/// Runs a campaign; returns its summary, or its output on failure.
 fn one(campaign: &Campaign, seconds: u64) -> Result<Result<String, String>> {
     let output = cargo()
         .args(campaign.command())
@@ -113,7 +112,7 @@ fn one(campaign: &Campaign, seconds: u64) -> Result<Result<String, String>> {
     Ok(Ok(tried.unwrap_or("it did not say what it tried").to_owned()))
 }
 
-/// The command that shows a failure again: a failure names its number.
+/// The command that reproduces a failure.
 fn again(campaign: &Campaign, output: &str) -> String {
     let number = output.split(&format!("{SEED}=")).nth(1).unwrap_or_default();
     let number: String = number.chars().take_while(char::is_ascii_digit).collect();
@@ -124,7 +123,7 @@ fn again(campaign: &Campaign, output: &str) -> String {
     }
 }
 
-/// Every test under these crates that calls `campaign`.
+/// All tests in these crates that call `campaign`.
 fn campaigns(crates: &Path) -> Result<Vec<Campaign>> {
     let mut found = Vec::new();
     for one in std::fs::read_dir(crates)? {

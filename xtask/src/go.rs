@@ -1,4 +1,4 @@
-//! Go's own tool: published modules downloaded and built.
+//! Downloads and builds Go modules.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +12,7 @@ pub(crate) struct Module {
 }
 
 impl Module {
-    /// Downloads the module if need be; answers the directory of its source.
+    /// Downloads the module if necessary; returns its source directory.
     pub(crate) fn download(&self) -> Result<PathBuf> {
         let output = Command::new("go")
             .args(["mod", "download", "-json"])
@@ -32,7 +32,7 @@ impl Module {
     }
 }
 
-/// Builds a package of the module in a directory into one binary, which appears only when it is complete.
+/// Builds a package of a module into a binary, atomically.
 pub(crate) fn build(directory: &Path, package: &str, binary: &Path) -> Result<()> {
     if let Some(parent) = binary.parent() {
         std::fs::create_dir_all(parent)?;

@@ -1,4 +1,4 @@
-//! `cargo xtask kubernetes`: a real Kubernetes to compare with, built from its published Go modules.
+//! `cargo xtask kubernetes`: builds Kubernetes from its published Go modules, for comparison.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ const BINARIES: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// Kubernetes' own specs, the program that runs them in parallel, and the client that some of them call: `(binary, what go is told to make it)`.
+/// e2e specs, ginkgo, and kubectl: `(binary, arguments of go build)`.
 const SPECS: [(&str, &[&str]); 3] = [
     (
         "e2e.test",
@@ -41,26 +41,26 @@ const SPECS: [(&str, &[&str]); 3] = [
     ("kubectl", &["build", "k8s.io/kubernetes/cmd/kubectl"]),
 ];
 
-/// Where the binaries are, if they have been built.
+/// The directory of the binaries, if they were built.
 pub(crate) fn built() -> Result<Option<PathBuf>> {
     let bin = directory()?.join("bin");
     let complete = BINARIES.iter().all(|(name, ..)| bin.join(name).exists());
     Ok(complete.then_some(bin))
 }
 
-/// Everything about the judge.
+/// The cache directory of Kubernetes.
 pub(crate) fn directory() -> Result<PathBuf> {
     Ok(cache()?.join("kubernetes").join(KUBERNETES))
 }
 
-/// Builds what is missing; prints the directory, for `KUBEBUILDER_ASSETS`.
+/// Builds missing binaries; prints the directory, for `KUBEBUILDER_ASSETS`.
 #[expect(clippy::print_stdout, reason = "the directory is this task's answer")]
 pub(crate) fn prepare() -> Result<()> {
     println!("{}", servers()?.display());
     Ok(())
 }
 
-/// The directory of etcd, kube-apiserver and kube-controller-manager, built if they are not there.
+/// The directory of etcd, kube-apiserver and kube-controller-manager, built if missing.
 pub(crate) fn servers() -> Result<PathBuf> {
     let packages = BINARIES.map(|(name, ..)| (name, format!("./cmd/{name}")));
     let arguments = packages
@@ -73,12 +73,12 @@ pub(crate) fn servers() -> Result<PathBuf> {
     )
 }
 
-/// The directory of `e2e.test`, `ginkgo` and `kubectl`, built if they are not there.
+/// The directory of `e2e.test`, `ginkgo` and `kubectl`, built if missing.
 pub(crate) fn specs() -> Result<PathBuf> {
     build(SPECS)
 }
 
-/// Where built things are kept between checkouts.
+/// The build cache shared between checkouts.
 pub(crate) fn cache() -> Result<PathBuf> {
     let variable = |name: &str| {
         std::env::var_os(name)
@@ -91,7 +91,7 @@ pub(crate) fn cache() -> Result<PathBuf> {
     base.context("none of CAMBIUM_CACHE, XDG_CACHE_HOME and HOME is set")
 }
 
-/// Builds those that are missing, each with the arguments that it is given; answers where they are.
+/// Builds missing binaries with their arguments; returns the directory.
 fn build<const N: usize>(binaries: [(&str, &[&str]); N]) -> Result<PathBuf> {
     let root = directory()?;
     let (source, bin) = (root.join("src"), root.join("bin"));
@@ -124,7 +124,7 @@ fn build<const N: usize>(binaries: [(&str, &[&str]); N]) -> Result<PathBuf> {
     Ok(bin)
 }
 
-/// A module of ours that imports theirs: whatever is built, it is the same one.
+/// Writes a Go module that imports Kubernetes, with fixed versions.
 fn write_module(source: &Path) -> Result<()> {
     std::fs::create_dir_all(source)?;
     let module = format!(
@@ -155,7 +155,7 @@ fn write_package(directory: &Path, file: &str, text: &str) -> Result<()> {
     Ok(std::fs::write(directory.join(file), text)?)
 }
 
-/// Kubernetes' own go.mod replaces its staging modules by directories; outside it, they are published.
+/// `replace` directives: Kubernetes' go.mod replaces staging modules by directories; here they are the published ones.
 fn replacements(source: &Path) -> Result<String> {
     let modules = output(source, &["env", "GOMODCACHE"])?;
     let path = Path::new(&modules).join(format!("k8s.io/kubernetes@{KUBERNETES}/go.mod"));

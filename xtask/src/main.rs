@@ -1,4 +1,4 @@
-//! Tasks that need a program: `cargo xtask <task>`.
+//! Development tasks: `cargo xtask <task>`.
 
 mod bench;
 mod cargo;
@@ -12,13 +12,14 @@ mod kubernetes;
 mod oracle;
 mod peers;
 mod test;
+mod texts;
 mod types;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Tasks of this repository that need a program.
+/// Development tasks of this repository.
 #[derive(Debug, Parser)]
 #[command(bin_name = "cargo xtask", disable_help_subcommand = true)]
 struct Arguments {
@@ -32,11 +33,11 @@ enum Task {
     Types,
     /// Builds etcd, kube-apiserver and kube-controller-manager into a cache, and prints where
     Kubernetes,
-    /// Runs Kubernetes' own specs against the embedded server or against Kubernetes
+    /// Runs Kubernetes' e2e specs against the embedded server or against Kubernetes
     Conformance(conformance::Options),
-    /// Builds the Go programs that tests talk to (crates/testing/peers), KubeVela's CLI and Crossplane into the same cache
+    /// Builds the Go programs of tests (crates/testing/peers), KubeVela's CLI and Crossplane into the same cache
     Peers,
-    /// Builds Go's own cue, the judge of crates/cue, into the same cache, and prints where
+    /// Builds Go's cue, the reference of crates/cue, into the same cache, and prints where
     CueOracle,
     /// Compares crates/cue with Go's cue on the test archives of Go's module
     CueConformance(cue_conformance::Options),
@@ -44,11 +45,13 @@ enum Task {
     Crates(crates::Options),
     /// Draws docs/demo.svg from what `cambium up --demo` prints
     Demo(demo::Options),
-    /// Runs all tests, a few programs side by side, and names the slowest
+    /// Lists every text that people can read in conditions, events, errors and logs
+    Texts(texts::Options),
+    /// Runs all tests, several test programs in parallel, and prints the slowest
     Test(test::Options),
-    /// Runs the tests that make up scenarios, faults and edits, with scenarios that were never tried
+    /// Runs the randomized tests of faults and edits with new seeds
     Faults(faults::Options),
-    /// Measures ours beside the other, in one run
+    /// Runs benchmarks against the alternatives
     #[command(subcommand, disable_help_subcommand = true)]
     Bench(bench::Bench),
 }
@@ -64,6 +67,7 @@ impl Task {
             Self::CueConformance(options) => cue_conformance::run(&options),
             Self::Crates(options) => crates::run(&options),
             Self::Demo(options) => demo::run(&options),
+            Self::Texts(options) => texts::run(&options),
             Self::Test(options) => test::run(&options),
             Self::Faults(options) => faults::run(&options),
             Self::Bench(bench) => bench.run(),
@@ -89,7 +93,7 @@ mod tests {
 
     use super::*;
 
-    /// Every task and sub-task, as it is called.
+    /// All tasks and subtasks by name.
     fn tasks() -> Vec<Vec<String>> {
         fn add(command: &clap::Command, path: &[String], tasks: &mut Vec<Vec<String>>) {
             for task in command.get_subcommands() {

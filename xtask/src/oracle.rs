@@ -1,4 +1,4 @@
-//! `cargo xtask cue-oracle`: Go's own `cue`, the judge of `crates/cue`.
+//! `cargo xtask cue-oracle`: builds Go's `cue`, the reference of `crates/cue`.
 
 use std::path::PathBuf;
 
@@ -13,14 +13,14 @@ pub(crate) const CUE: Module = Module {
     version: "v0.14.1",
 };
 
-/// Builds the oracle if it is missing; prints its place.
+/// Builds the oracle if it is missing; prints its path.
 #[expect(clippy::print_stdout, reason = "the place is this task's answer")]
 pub(crate) fn prepare() -> Result<()> {
     println!("{}", built()?.display());
     Ok(())
 }
 
-/// The oracle, built if it is not there.
+/// The oracle, built if missing.
 pub(crate) fn built() -> Result<PathBuf> {
     let binary = directory()?.join("bin/cue");
     if !binary.is_file() {
@@ -29,7 +29,7 @@ pub(crate) fn built() -> Result<PathBuf> {
     Ok(binary)
 }
 
-/// Where everything about the oracle is kept.
+/// The cache directory of the oracle.
 pub(crate) fn directory() -> Result<PathBuf> {
     Ok(kubernetes::cache()?.join("cue").join(CUE.version))
 }

@@ -1,5 +1,4 @@
-//! `cargo xtask peers`: Go programs that are clients as the world writes them, for tests to talk to, KubeVela's own CLI, and Crossplane's
-//! own controllers.
+//! `cargo xtask peers`: builds Go clients for tests, KubeVela's CLI, and Crossplane's controllers.
 
 use std::path::{Path, PathBuf};
 
@@ -8,19 +7,20 @@ use anyhow::Result;
 use crate::go::{self, Module};
 use crate::kubernetes;
 
-/// The KubeVela whose rendering is the measure.
+/// The reference KubeVela.
 const KUBEVELA: Module = Module {
     path: "github.com/oam-dev/kubevela",
     version: "v1.10.9",
 };
 
-/// The last Crossplane that composes by itself; its composing is the measure.
+/// The reference Crossplane: the last one with a native composition engine.
 const CROSSPLANE: Module = Module {
     path: "github.com/crossplane/crossplane",
     version: "v1.20.11",
 };
 
-/// Builds every program under `crates/testing/peers` (Go's own cache knows what has changed), and KubeVela's CLI and Crossplane once.
+/// Builds every program under `crates/testing/peers` (incrementally, by Go's cache), and KubeVela's CLI and Crossplane
+/// once.
 #[expect(clippy::print_stdout, reason = "the places are this task's answer")]
 pub(crate) fn build() -> Result<()> {
     let bin = kubernetes::cache()?.join("peers");
@@ -36,7 +36,7 @@ pub(crate) fn build() -> Result<()> {
     Ok(())
 }
 
-/// KubeVela's CLI, built if it is not there: six minutes on two cores.
+/// KubeVela's CLI, built if missing: six minutes on two cores.
 fn kubevela() -> Result<PathBuf> {
     let binary = kubernetes::cache()?
         .join("kubevela")
@@ -48,7 +48,7 @@ fn kubevela() -> Result<PathBuf> {
     Ok(binary)
 }
 
-/// KubeVela's controller, built if it is not there, and the directory of its CRDs.
+/// KubeVela's controller, built if missing, and the directory of its CRDs.
 pub(crate) fn kubevela_core() -> Result<(PathBuf, PathBuf)> {
     let source = KUBEVELA.download()?;
     let binary = kubernetes::cache()?
@@ -61,7 +61,7 @@ pub(crate) fn kubevela_core() -> Result<(PathBuf, PathBuf)> {
     Ok((binary, source.join("charts/vela-core/crds")))
 }
 
-/// Crossplane's controllers, built if they are not there, and the directory of its CRDs beside them: a test looks for both.
+/// Crossplane's controllers, built if missing, and the directory of its CRDs.
 pub(crate) fn crossplane() -> Result<(PathBuf, PathBuf)> {
     let root = kubernetes::cache()?.join("crossplane").join(CROSSPLANE.version);
     let (binary, crds) = (root.join("bin/crossplane"), root.join("crds"));

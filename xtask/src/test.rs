@@ -1,7 +1,8 @@
-//! `cargo xtask test`: every test program of the workspace, a few side by side, with the slowest tests named at the end.
+//! `cargo xtask test`: runs all test programs of the workspace, several in parallel, and prints the slowest tests.
 //!
-//! `cargo test` runs one program after the other, and each ends with one core idle. A test waits for a server most of its time, so more of them run at once than there
-//! are cores. What Kubernetes judges runs beside what the embedded server answers, for the same reason.
+//! `cargo test` runs one program after the other, and each ends with idle cores. Tests mostly wait for servers, so more of
+//! them run at once than there are cores; for the same reason, tests on Kubernetes run beside those on the embedded
+//! server.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -15,7 +16,7 @@ use serde_json::Value;
 use crate::cargo::cargo;
 use crate::kubernetes;
 
-/// The tests that Kubernetes judges too: package, and what their names begin with.
+/// The tests that also run on Kubernetes: package, and name prefixes.
 const JUDGED: [(&str, &[&str]); 5] = [
     (
         "cambium-controllers",
@@ -23,7 +24,7 @@ const JUDGED: [(&str, &[&str]); 5] = [
             "acceptance::",
             "runtime::watch::",
             "runtime::lease::",
-            "runtime::children::",
+            "runtime::dynamic_caches::",
         ],
     ),
     (
@@ -35,14 +36,14 @@ const JUDGED: [(&str, &[&str]); 5] = [
     ("cambium", &["manager::a_manager_serves_kubernetes_itself"]),
 ];
 
-/// How many of the slowest tests are named.
+/// Number of slowest tests to print.
 const SLOWEST: usize = 10;
 
-/// How many test programs run side by side on one backend, and how many tests of each.
+/// Parallel test programs per backend, and parallel tests of each.
 const PROGRAMS: usize = 2;
 const THREADS: usize = 4;
 
-/// Where tests record which rights of the manager Kubernetes let them use. Only those that it judges may write there.
+/// The log of rights that the manager used. Only tests on Kubernetes write it.
 const RIGHTS_LOG: &str = "CAMBIUM_RIGHTS_LOG";
 
 /// The API server that tests run on.
@@ -50,41 +51,41 @@ const RIGHTS_LOG: &str = "CAMBIUM_RIGHTS_LOG";
 enum Backend {
     /// The embedded one: all tests
     Embedded,
-    /// Kubernetes, where `cargo xtask kubernetes` has built it: the tests that it judges
+    /// Kubernetes, as built by `cargo xtask kubernetes`: the tests that support it
     Kubernetes,
-    /// One beside the other
+    /// Both in parallel
     Both,
 }
 
-/// What to test.
+/// The arguments.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// The API server that they run on
     #[arg(long, value_enum, default_value_t = Backend::Embedded)]
     backend: Backend,
-    /// Only the tests whose name contains one of these
+    /// Only tests whose name contains one of these
     filter: Vec<String>,
 }
 
-/// A program with tests in it.
+/// A test program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Program {
-    /// The package and what kind of program it is, as people name it.
+    /// The package and the type of program, for output.
     name: String,
     executable: PathBuf,
-    /// Where its package is: tests run there.
+    /// The directory of its package, where tests run.
     directory: PathBuf,
     filter: Vec<String>,
 }
 
 impl Program {
-    /// Whether it is the test program of a package, and not the tests beside its code.
+    /// Whether it is the integration test program of a package.
     fn holds(&self, package: &str) -> bool {
         self.name == format!("{package} it")
     }
 }
 
-/// What came of a program.
+/// The result of a program.
 #[derive(Debug)]
 struct Outcome {
     program: String,
@@ -92,17 +93,17 @@ struct Outcome {
     tests: Vec<(Duration, String)>,
 }
 
-/// The programs that run on one API server.
+/// The programs for one backend.
 #[derive(Debug)]
 struct Half {
-    /// What is told about each program after its name.
+    /// The suffix of program names in the output.
     suffix: &'static str,
     programs: Mutex<VecDeque<Program>>,
     environment: Vec<(&'static str, PathBuf)>,
     removed: Option<&'static str>,
 }
 
-/// Builds and runs the tests; an error if one fails.
+/// Builds and runs the tests; fails if one fails.
 #[expect(clippy::print_stdout, reason = "what the tests say is this task's answer")]
 pub(crate) fn run(options: &Options) -> Result<()> {
     let assets = match options.backend {
@@ -182,7 +183,7 @@ fn poisoned<T>(_: T) -> anyhow::Error {
     anyhow::anyhow!("a thread of this task panicked")
 }
 
-/// Builds all test programs. Those of the whole workspace at once: a package alone has other features, and everything would be compiled again.
+/// Builds all test programs of the workspace at once: a single package has other features, and would be compiled again.
 fn built() -> Result<Vec<Program>> {
     let output = cargo()
         .args([
@@ -201,7 +202,7 @@ fn built() -> Result<Vec<Program>> {
     programs.collect()
 }
 
-/// The program that a message of cargo tells about, if it holds tests.
+/// The test program of a cargo message, if it is one.
 fn program(message: &str) -> Result<Option<Program>> {
     let message: Value = serde_json::from_str(message)?;
     let is_test = message["profile"]["test"] == true;
@@ -227,7 +228,7 @@ fn program(message: &str) -> Result<Option<Program>> {
     }))
 }
 
-/// The programs to run, those that take longest first.
+/// The programs to run, the longest-running first.
 fn chosen(programs: &[Program], filter: &[String]) -> VecDeque<Program> {
     let order = |program: &Program| JUDGED.iter().position(|(package, _)| program.holds(package));
     let mut chosen = programs.to_vec();
@@ -238,7 +239,7 @@ fn chosen(programs: &[Program], filter: &[String]) -> VecDeque<Program> {
     chosen.into()
 }
 
-/// The programs with tests that Kubernetes judges, and those tests, or the chosen ones of these programs.
+/// The programs with tests for Kubernetes, with those tests, or the filtered ones.
 fn judged(programs: &[Program], filter: &[String]) -> VecDeque<Program> {
     let judged = JUDGED.iter().filter_map(|(package, tests)| {
         let mut program = programs.iter().find(|program| program.holds(package))?.clone();
@@ -251,7 +252,7 @@ fn judged(programs: &[Program], filter: &[String]) -> VecDeque<Program> {
     judged.collect()
 }
 
-/// Runs a program and prints what it said when it has ended: several run side by side.
+/// Runs a program and prints its output at its end, as several run in parallel.
 #[expect(clippy::print_stdout, reason = "what the tests say is this task's answer")]
 fn run_one(program: &Program, half: &Half) -> Result<Outcome> {
     let output = tempfile::NamedTempFile::new()?;
@@ -259,7 +260,7 @@ fn run_one(program: &Program, half: &Half) -> Result<Outcome> {
     command
         .args(&program.filter)
         .args(["--test-threads", &THREADS.to_string()])
-        // How long a test took is told by unstable options only.
+        // Test durations need unstable options.
         .args(["-Zunstable-options", "--report-time"])
         .env("RUSTC_BOOTSTRAP", "1")
         .envs(half.environment.iter().map(|(name, value)| (name, value)))
@@ -282,7 +283,7 @@ fn run_one(program: &Program, half: &Half) -> Result<Outcome> {
     })
 }
 
-/// A test and how long it took: `test a::b ... ok <1.234s>`.
+/// Parses a test and its duration: `test a::b ... ok <1.234s>`.
 fn timed(line: &str) -> Option<(Duration, String)> {
     let (name, rest) = line.strip_prefix("test ")?.split_once(" ... ")?;
     let seconds = rest.split_once('<')?.1.strip_suffix("s>")?;

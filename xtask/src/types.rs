@@ -1,15 +1,14 @@
-//! `cargo xtask types`: the built-in types of Kubernetes as static tables.
+//! `cargo xtask types`: generates the schemas of Kubernetes' built-in types as static tables.
 //!
-//! Field names, types and merge rules come from the published OpenAPI document; protobuf numbers and
-//! which scalars are written when they are zero come from the struct tags of the Go API.
-//! Only such facts are taken, never a sentence.
+//! Field names, types and merge rules come from the published OpenAPI document; protobuf numbers and `omitempty` come
+//! from the struct tags of the Go API. Only such facts are taken, no text.
 //!
 //! ```text
-//! source    where the Go module cache has the files
-//! gotypes   struct tags      -> protobuf numbers, zeros, inlined structs
-//! model     OpenAPI + gotypes -> one Type per reachable definition
-//! emit      Types            -> Rust files
-//! reflection   what a Go program finds out about Go's types -> one more Rust file
+//! source       files in the Go module cache
+//! gotypes      struct tags -> protobuf numbers, zero values, inlined structs
+//! model        OpenAPI + gotypes -> one Type per reachable definition
+//! emit         Types -> Rust files
+//! reflection   Go reflection on the API types -> one more Rust file
 //! ```
 
 mod emit;
@@ -64,10 +63,10 @@ mod tests {
 
     use super::*;
 
-    /// A line past the runner's capture, for whoever adds up the results.
+    /// Reports a skipped test past the test runner's capture.
     fn skip(test: &str, reason: &anyhow::Error) {
         let reason = format!("{reason:#}").replace('\n', " ");
-        // A closed standard error leaves nobody to tell.
+        // Nothing can be reported if standard error is closed.
         let _ = std::io::stderr().write_all(format!("SKIPPED {test}: {reason}\n").as_bytes());
     }
 

@@ -1,4 +1,4 @@
-//! What authorisation costs a request, with a thousand bindings: `cargo bench -p cambium-apiserver --bench access`.
+//! Cost of RBAC authorization with a thousand bindings: `cargo bench -p cambium-apiserver --bench access`.
 
 #![expect(
     clippy::unwrap_used,
@@ -17,16 +17,16 @@ fn main() {
     divan::main();
 }
 
-/// Whom the bindings of a cluster are for.
+/// The subjects of the bindings.
 #[derive(Debug, Clone, Copy)]
 enum Subjects {
-    /// Each for a user of its own.
+    /// One user per binding.
     Apart,
-    /// All for one group, each to a role of its own.
+    /// One group for all bindings, each to a role of its own.
     Together,
 }
 
-/// A store with roles of five rules, and bindings to them: half of them of the cluster, half in namespaces.
+/// A store with roles of five rules and bindings to them: half of them ClusterRoleBindings, half RoleBindings.
 fn store(subjects: Subjects) -> Store {
     let store = Store::in_memory(History::default());
     let rules: Vec<Value> = ["pods", "services", "secrets", "configmaps", "events"]
@@ -98,7 +98,7 @@ fn allowed(bencher: divan::Bencher<'_, '_>) {
     bencher.bench_local(|| ask(&rbac, &user, "list"));
 }
 
-/// Refused to somebody whom no binding names.
+/// Denied to a user whom no binding names.
 #[divan::bench]
 fn refused_to_a_stranger(bencher: divan::Bencher<'_, '_>) {
     let rbac = Rbac::new(&store(Subjects::Apart));
@@ -107,7 +107,7 @@ fn refused_to_a_stranger(bencher: divan::Bencher<'_, '_>) {
     bencher.bench_local(|| ask(&rbac, &user, "list"));
 }
 
-/// The worst case: a thousand bindings are the user's, and none of their five thousand rules allows it.
+/// The worst case: a thousand bindings name the user, and none of their five thousand rules allows the request.
 #[divan::bench]
 fn refused_by_every_binding(bencher: divan::Bencher<'_, '_>) {
     let rbac = Rbac::new(&store(Subjects::Together));
@@ -126,7 +126,7 @@ fn start_of_a_server(bencher: divan::Bencher<'_, '_>) {
     bencher.bench_local(|| runtime.block_on(ApiServer::builder().build()).unwrap().stop());
 }
 
-/// The first request after a binding has changed arranges all of them anew.
+/// The first request after a binding has changed rebuilds the index.
 #[divan::bench]
 fn first_after_a_change(bencher: divan::Bencher<'_, '_>) {
     let store = store(Subjects::Apart);

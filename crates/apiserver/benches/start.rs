@@ -1,4 +1,4 @@
-//! What it costs to start a server in a process: `cargo bench -p cambium-apiserver --bench start`.
+//! Cost of starting a server in-process: `cargo bench -p cambium-apiserver --bench start`.
 
 #![expect(
     clippy::unwrap_used,
@@ -12,7 +12,7 @@ fn main() {
     divan::main();
 }
 
-/// With everything on, kept in memory; all but the first, which compiles the schemas of the process.
+/// All controllers enabled, in memory; without the first start, which compiles the schemas once per process.
 #[divan::bench(sample_count = 100)]
 fn in_process(bencher: Bencher<'_, '_>) {
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -1,4 +1,4 @@
-//! What every cluster has from its first moment.
+//! Bootstrap objects: the namespaces, roles, flow schemas, Services and priority classes that every cluster has.
 
 use std::sync::Arc;
 
@@ -9,24 +9,24 @@ use crate::loopback::Loopback;
 use crate::server::Server;
 use crate::{aggregation, auth, fairness};
 
-mod stencil;
+mod template;
 
-pub(crate) use stencil::{Stencil, TIME, UID};
+pub(crate) use template::{ObjectTemplate, TIME, UID};
 
-/// Stands for the address of this server where Kubernetes wants one that others can reach: a server in a process
-/// has none, and one on loopback may not be named. The range is reserved for examples, so nobody else has it.
-const STAND_IN: (&str, u16) = ("192.0.2.1", 6443);
+/// The endpoint of the Service `kubernetes`. A server in a process has no address, and Endpoints may not name a loopback
+/// one; TEST-NET-1 is reserved for documentation, so no real host has this address.
+const PLACEHOLDER_ENDPOINT: (&str, u16) = ("192.0.2.1", 6443);
 
-/// Makes what every cluster has, unless it is there: the standard roles and bindings, flow schemas and priority levels,
-/// APIServices, namespaces, the range of Services' addresses, the Service that stands for this server and where that
-/// leads, the priorities of the system. The many are written at once, the few go the way of every other object.
+/// Creates the bootstrap objects that are missing: RBAC roles and bindings, flow schemas and priority levels,
+/// APIServices, namespaces, the ServiceCIDR, the Service `kubernetes` with its endpoints, the system priority classes.
+/// The many are written to the store in one batch; the few are created through the API like any other object.
 pub(crate) async fn run(server: &Arc<Server>) {
     let mut writes = auth::standard(server);
     writes.extend(fairness::bootstrap::missing(server));
     writes.extend(aggregation::missing_local(server));
     for answer in server.store.write_all(writes).await {
         if let Err(error) = answer {
-            tracing::error!(%error, "an object of every cluster could not be made");
+            tracing::error!(%error, "failed to create bootstrap object");
         }
     }
     let client = server.loopback("cambium-bootstrap");
@@ -59,7 +59,7 @@ pub(crate) async fn run(server: &Arc<Server>) {
                 "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 443}]},
         }),
     };
-    let port = json!([{"name": "https", "port": STAND_IN.1, "protocol": "TCP"}]);
+    let port = json!([{"name": "https", "port": PLACEHOLDER_ENDPOINT.1, "protocol": "TCP"}]);
     let endpoints = Missing {
         bucket: "/endpoints",
         key: "default/kubernetes".to_owned(),
@@ -68,7 +68,7 @@ pub(crate) async fn run(server: &Arc<Server>) {
             "apiVersion": "v1", "kind": "Endpoints",
             "metadata": {"name": "kubernetes", "namespace": "default",
                 "labels": {"endpointslice.kubernetes.io/skip-mirror": "true"}},
-            "subsets": [{"addresses": [{"ip": STAND_IN.0}], "ports": port}],
+            "subsets": [{"addresses": [{"ip": PLACEHOLDER_ENDPOINT.0}], "ports": port}],
         }),
     };
     let slice = Missing {
@@ -80,7 +80,7 @@ pub(crate) async fn run(server: &Arc<Server>) {
             "metadata": {"name": "kubernetes", "namespace": "default",
                 "labels": {"kubernetes.io/service-name": "kubernetes"}},
             "addressType": "IPv4", "ports": port,
-            "endpoints": [{"addresses": [STAND_IN.0], "conditions": {"ready": true}}],
+            "endpoints": [{"addresses": [PLACEHOLDER_ENDPOINT.0], "conditions": {"ready": true}}],
         }),
     };
     let priorities = [
@@ -126,10 +126,10 @@ pub(crate) async fn run(server: &Arc<Server>) {
     .await;
 }
 
-/// Where backends read whom to believe.
+/// The ConfigMap in which aggregated API servers find the CA of the front proxy.
 const AUTHENTICATION: &str = "kube-system/extension-apiserver-authentication";
 
-/// The front proxy has another authority after each start, unless it was given one.
+/// Updates the ConfigMap: the front proxy has a new CA after each start, unless it was given one.
 async fn refresh_authentication(server: &Server, client: &Loopback) {
     if server
         .store
@@ -144,12 +144,12 @@ async fn refresh_authentication(server: &Server, client: &Loopback) {
     if let Err(refused) = client.merge_patch(path, &patch).await {
         tracing::error!(
             message = refused.message(),
-            "backends cannot be told whom to believe"
+            "failed to update ConfigMap kube-system/extension-apiserver-authentication"
         );
     }
 }
 
-/// An object that should be there.
+/// A bootstrap object and the collection to create it in.
 struct Missing {
     bucket: &'static str,
     key: String,
@@ -168,7 +168,7 @@ async fn make(server: &Server, client: &Loopback, objects: Vec<Missing>) {
                 message,
                 key,
                 bucket = one.bucket,
-                "an object of every cluster could not be made"
+                "failed to create bootstrap object"
             );
         }
     }))

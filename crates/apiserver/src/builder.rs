@@ -1,4 +1,4 @@
-//! Putting a server together, and talking to it in-process.
+//! `Builder` configures and starts a server; `ApiServer` is the in-process handle to it.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -25,14 +25,14 @@ use crate::{bootstrap, controllers, crd};
 
 /// A running API server. Clones are handles to the same one.
 ///
-/// As a service it treats callers as members of `system:masters`: whoever has the handle has the server.
+/// As a `Service` it treats callers as members of `system:masters`: the handle is a cluster-admin credential.
 #[derive(Clone)]
 pub struct ApiServer {
     server: Arc<Server>,
     caller: Option<Arc<User>>,
 }
 
-/// What an [`ApiServer`] is made of.
+/// The configuration of an [`ApiServer`].
 #[derive(Default)]
 pub struct Builder {
     store: Option<Store>,
@@ -46,16 +46,16 @@ pub struct Builder {
     authorizer: Option<Arc<dyn Authorizer>>,
     services: Option<ServiceResolver>,
     controllers: Controllers,
-    body_patience: Option<Duration>,
+    body_timeout: Option<Duration>,
 }
 
 impl ApiServer {
-    /// A server in memory, unless told otherwise.
+    /// A configuration with defaults: everything in memory, all controllers enabled.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// The same server as somebody else sees it; `None` leaves it to the request's bearer token.
+    /// A handle whose requests are made as `caller`; `None` leaves authentication to the request's bearer token.
     #[must_use]
     pub fn as_user(&self, caller: Option<User>) -> Self {
         Self {
@@ -64,117 +64,116 @@ impl ApiServer {
         }
     }
 
-    /// The newest revision of its store.
+    /// The latest resource version of its store.
     pub fn revision(&self) -> u64 {
         self.server.store.revision()
     }
 
-    /// How many watches are open.
+    /// The number of open watches.
     pub fn open_watches(&self) -> usize {
         self.server.watches.load(Ordering::Acquire)
     }
 
-    /// Ends watches and controllers. Requests are still answered.
+    /// Stops controllers and closes watches. Requests are still answered.
     pub fn stop(&self) {
         self.server.stop();
     }
 }
 
 impl Builder {
-    /// Keeps objects in this file.
+    /// Persists objects in this file.
     #[must_use]
     pub fn file(mut self, path: impl Into<PathBuf>) -> Self {
         self.file = Some(path.into());
         self
     }
 
-    /// Keeps objects in a store that is open already, whatever else is said about where they are kept.
+    /// Uses a store that is already open; takes precedence over [`Builder::file`].
     #[must_use]
     pub fn store(mut self, store: Store) -> Self {
         self.store = Some(store);
         self
     }
 
-    /// How much of the past is kept for watches and pages.
+    /// How much history is kept for watches and paginated lists.
     #[must_use]
     pub fn history(mut self, history: History) -> Self {
         self.history = history;
         self
     }
 
-    /// Where time comes from.
+    /// The clock.
     #[must_use]
     pub fn clock(mut self, clock: Clock) -> Self {
         self.sources.clock = clock;
         self
     }
 
-    /// Where identities and generated names come from.
+    /// The source of randomness for UIDs and generated names.
     #[must_use]
     pub fn entropy(mut self, entropy: Entropy) -> Self {
         self.sources.entropy = entropy;
         self
     }
 
-    /// Bearer tokens.
+    /// Static bearer tokens.
     #[must_use]
     pub fn tokens(mut self, tokens: Tokens) -> Self {
         self.tokens = tokens;
         self
     }
 
-    /// The key that service account tokens are signed with; without one, tokens end with the server.
+    /// The key that signs ServiceAccount tokens; without one, tokens are invalid after a restart.
     #[must_use]
     pub fn signing_key(mut self, key: SigningKey) -> Self {
         self.signing_key = Some(key);
         self
     }
 
-    /// The certificate of the authority that clients should trust, as PEM: every namespace has it in the ConfigMap
-    /// `kube-root-ca.crt`.
+    /// The CA certificate that clients should trust, as PEM; published in the ConfigMap `kube-root-ca.crt` of every namespace.
     #[must_use]
     pub fn authority(mut self, certificate: impl Into<String>) -> Self {
         self.authority = Some(certificate.into());
         self
     }
 
-    /// Who vouches for this server when it hands requests to other API servers. Without it, each start has another authority, and
-    /// backends that read of it only once have to be started again, too.
+    /// The CA of the front proxy that authenticates this server to aggregated API servers. Without it, each start generates
+    /// another one, and backends that read the CA only once have to be restarted, too.
     #[must_use]
     pub fn front_proxy(mut self, authority: Authority) -> Self {
         self.front_proxy = Some(authority);
         self
     }
 
-    /// Who may do what; without one, the roles and bindings in the cluster say.
+    /// The authorizer; by default, RBAC over the roles and bindings in the cluster.
     #[must_use]
     pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
         self.authorizer = Some(authorizer);
         self
     }
 
-    /// Finds webhooks that are given as a Service.
+    /// Resolves the `service` of a webhook's `clientConfig` to an address.
     #[must_use]
     pub fn service_resolver(mut self, resolver: ServiceResolver) -> Self {
         self.services = Some(resolver);
         self
     }
 
-    /// Which built-in controllers run; without this, all of them.
+    /// Which built-in controllers run; by default, all of them.
     #[must_use]
     pub fn controllers(mut self, controllers: Controllers) -> Self {
         self.controllers = controllers;
         self
     }
 
-    /// How long the body of a request may take to arrive; without this, a minute.
+    /// Read timeout for the body of a request; one minute by default.
     #[must_use]
-    pub fn body_patience(mut self, patience: Duration) -> Self {
-        self.body_patience = Some(patience);
+    pub fn body_timeout(mut self, patience: Duration) -> Self {
+        self.body_timeout = Some(patience);
         self
     }
 
-    /// Opens the store, makes what every cluster has, starts the controllers.
+    /// Opens the store, creates the bootstrap objects, and starts the controllers.
     pub async fn build(self) -> Result<ApiServer, OpenError> {
         let store = match (self.store, &self.file) {
             (Some(store), _) => store,
@@ -192,14 +191,14 @@ impl Builder {
         let webhooks = Webhooks::new(self.services);
         let aggregation = Aggregation::new(&store, self.front_proxy);
         let mut server = Server::new(store, self.sources, access, webhooks, aggregation);
-        server.body_patience = self.body_patience.unwrap_or(server.body_patience);
+        server.body_timeout = self.body_timeout.unwrap_or(server.body_timeout);
         server.service_accounts = self.controllers.service_accounts;
         let server = Arc::new(server);
         bootstrap::run(&server).await;
         let feed = server.store.feed();
         crd::load(&server).await;
         tokio::spawn(crd::run(server.clone(), feed));
-        tokio::spawn(aggregation::keep_local(server.clone()));
+        tokio::spawn(aggregation::run_local(server.clone()));
         controllers::start(&server, &self.controllers);
         server.set_ready();
         Ok(ApiServer {

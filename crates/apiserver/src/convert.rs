@@ -1,4 +1,4 @@
-//! Between the version an object is stored at and the version somebody speaks.
+//! Converts objects between the storage version and the version of a request.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use crate::server::Server;
 use crate::status::Result;
 use crate::store::{Draft, Entry};
 
-/// A stored object, at the resource's version.
+/// A stored object, converted to the resource's version.
 pub(crate) async fn read(server: &Server, resource: &Served, entry: &Arc<Entry>) -> Result<Value> {
     let mut values = read_many(server, resource, std::slice::from_ref(entry)).await?;
     Ok(values.pop().unwrap_or_default())
 }
 
-/// Stored objects, at the resource's version; one conversion for all of them.
+/// Stored objects, converted to the resource's version in one ConversionReview.
 pub(crate) async fn read_many(
     server: &Server,
     resource: &Served,
@@ -31,6 +31,8 @@ pub(crate) async fn read_many(
                 .collect();
         }
         Origin::Custom(definition, _) => {
+            // Objects written before the last change of the schema are pruned and defaulted at the version they are stored at,
+            // before conversion.
             for (value, entry) in values.iter_mut().zip(entries) {
                 if !resource.is_sent_as_stored(entry) {
                     definition.normalise_stored(value);
@@ -42,15 +44,15 @@ pub(crate) async fn read_many(
     Ok(values)
 }
 
-/// An object on its way into the store.
+/// An object at the storage version, ready to be written.
 pub(crate) struct Settled {
     pub(crate) draft: Draft,
-    /// What is stored, at the resource's version again.
+    /// The stored object, converted back to the resource's version: the response to the write.
     pub(crate) value: Value,
 }
 
-/// An object at the resource's version, as it is to be stored and as it will be read. The schema of the version that is stored
-/// has the last word: what it does not know is gone, and what it fills in is there for everybody.
+/// Converts an object to the storage version and back. The schema of the storage version prunes and defaults last, so
+/// unknown fields are dropped and defaults are visible at every version.
 pub(crate) async fn settle(server: &Server, resource: &Served, object: Value) -> Result<Settled> {
     if resource.stored_as == resource.api_version {
         return Ok(Settled {
@@ -72,6 +74,7 @@ pub(crate) async fn settle(server: &Server, resource: &Served, object: Value) ->
             let mut stored = values.pop().unwrap_or_default();
             definition.normalise_stored(&mut stored);
             let draft = draft(&stored)?;
+            // The response shows what was stored, so it is converted back.
             let mut values = definition
                 .convert(server, vec![stored], &resource.version)
                 .await?;
@@ -90,7 +93,7 @@ fn draft(stored: &Value) -> Result<Draft> {
     }
 }
 
-/// An object from one of the resource's versions to another, without anything else done to it.
+/// Converts an object from one of the resource's versions to another; no pruning, no defaulting.
 pub(crate) async fn between(server: &Server, resource: &Served, object: Value, to: &str) -> Result<Value> {
     let (group, version) = to.rsplit_once('/').unwrap_or(("", to));
     match &resource.origin {

@@ -1,4 +1,4 @@
-//! What there is: the lists that clients read first, plain and aggregated.
+//! Discovery: `/api`, `/apis` and the resource lists, plain and aggregated.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub(crate) fn serve(server: &Server, path: &str, accept: &str) -> Result<Respons
     }
 }
 
-/// A group, and who answers each of its versions.
+/// An API group, and which server answers each of its versions.
 struct Group {
     name: String,
     /// Preferred first.
@@ -71,7 +71,7 @@ impl Group {
     }
 }
 
-/// Every group, those that clients should look at first in front.
+/// All groups, by `groupPriorityMinimum`.
 fn groups(server: &Server) -> Vec<Group> {
     let mut versions: BTreeMap<String, BTreeMap<String, (Priority, Answering)>> = BTreeMap::new();
     for served in server.announced().all() {
@@ -208,7 +208,7 @@ fn add_names(entry: &mut Value, served: &Served) {
     }
 }
 
-/// A subresource, as discovery tells of it.
+/// A subresource as discovery lists it.
 pub(crate) struct Sub {
     pub(crate) name: &'static str,
     pub(crate) group: String,
@@ -273,7 +273,7 @@ fn storage_hash(served: &Served) -> String {
     base64::engine::general_purpose::STANDARD.encode(&digest[..8])
 }
 
-/// Which aggregated form the client prefers to the plain one, if any; 406 when nothing fits.
+/// The aggregated discovery version that the client accepts, if it prefers one to the plain lists; 406 when nothing matches.
 fn aggregated(accept: &str) -> Result<Option<&'static str>> {
     if accept.trim().is_empty() {
         return Ok(None);

@@ -33,21 +33,21 @@ fn version() -> Response {
     value_response(StatusCode::OK, Encoding::Json, &value)
 }
 
-/// What a check looks at.
+/// The condition behind a health check.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Check {
-    /// Whether the server answers at all.
+    /// The server answers.
     Answers,
-    /// Whether what was written last has reached the disk.
+    /// The last write was synced to disk.
     Store,
-    /// Whether what every cluster has was made, and the controllers run.
+    /// The bootstrap objects exist, and the controllers run.
     Started,
-    /// The same, asked only where readiness is asked.
+    /// The same, checked by `/readyz` only.
     Synced,
 }
 
-/// The checks under upstream's names, which probes and dashboards ask for. Here there are fewer things that can be
-/// unwell, so several names stand for one of them.
+/// The checks under upstream's names, which probes and dashboards request. Fewer components can fail here, so several
+/// names map to one condition.
 const CHECKS: [(&str, Check); 25] = [
     ("ping", Check::Answers),
     ("log", Check::Answers),

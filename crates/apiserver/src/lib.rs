@@ -1,28 +1,28 @@
 //! An embedded Kubernetes API server.
 //!
 //! In-process it is a [`tower_service::Service`] that `kube::Client::new` takes directly; over the
-//! network it speaks TLS to `kubectl` and everybody else. It keeps its objects in memory and, when
-//! told to, on disk.
+//! network it speaks TLS to `kubectl` and any other client. It keeps its objects in memory and,
+//! optionally, on disk.
 //!
 //! ```text
 //!            HTTP request
 //!                 │
 //!   serve ── TLS, client certificates           (over the network only)
 //!                 │
-//!   server ── authenticate, impersonate, wait for a turn (fairness), authorise (auth), route
+//!   server ── authenticate, impersonate, priority and fairness, authorize (auth), route
 //!      │          │            │                      │
 //!   health    discovery      rest ── verbs         aggregation ── to another API server
 //!   openapi                    │
-//!                          admission ── accounts, limits, priorities, policies, webhooks
+//!                          admission ── ServiceAccount, LimitRanger, Priority, …, policies, webhooks
 //!                              │
 //!                          registry ── built-in kinds │ crd;   quota
 //!                              │
 //!                            store ── buckets in memory, redb on disk
 //!                              │
-//!                         controllers ── what kube-controller-manager and nodes would do
+//!                         controllers ── of kube-controller-manager, and simulated nodes
 //! ```
 //!
-//! # A controller, tested
+//! # Testing a controller
 //!
 //! ```
 //! use std::sync::Arc;
@@ -60,14 +60,15 @@
 //! # anyhow::Ok(()) }) }
 //! ```
 //!
-//! [`Builder`] says what a server is made of; [`ApiServer::as_user`] gives somebody else's view of it, with RBAC
-//! enforced; under tokio's paused time and with [`Builder::clock`], hours pass in milliseconds. The crate has no feature
-//! flags: everything is there, and [`Controllers`] switches off what a test does not want.
+//! [`Builder`] configures a server; [`ApiServer::as_user`] is a handle that acts as another user, with RBAC enforced;
+//! under tokio's paused time and with [`Builder::clock`], hours pass in milliseconds. The crate has no feature flags;
+//! [`Controllers`] disables controllers that a test does not want.
 
 mod admission;
 mod aggregation;
 mod allocate;
 mod auth;
+mod blocking;
 mod bootstrap;
 mod builder;
 mod controllers;
@@ -75,7 +76,6 @@ mod convert;
 mod crd;
 mod discovery;
 mod disruption;
-mod expensive;
 mod fairness;
 mod health;
 mod loopback;

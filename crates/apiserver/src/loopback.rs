@@ -1,4 +1,4 @@
-//! A client inside the server: for the controllers that come with it.
+//! Loopback client: built-in controllers make requests to their own server without a connection.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::auth::User;
 use crate::server::{Server, handle};
 
-/// A refusal: the `Status` as JSON.
+/// A request that failed, with its `Status` as JSON.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Refused {
     pub(crate) code: u16,
@@ -34,7 +34,7 @@ impl Refused {
     }
 }
 
-/// A client that goes through everything other clients go through, without a wire.
+/// A client whose requests take the same path as everybody's (authorization, admission, validation), without a connection.
 #[derive(Clone)]
 pub(crate) struct Loopback {
     server: Arc<Server>,
@@ -54,7 +54,7 @@ impl Loopback {
         }
     }
 
-    /// The same, under another name in managed fields.
+    /// The same client with another field manager.
     pub(crate) fn with_agent(self, agent: &str) -> Self {
         Self {
             agent: agent.to_owned(),
@@ -62,7 +62,7 @@ impl Loopback {
         }
     }
 
-    /// Who it is.
+    /// The name of its user.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -82,7 +82,7 @@ impl Loopback {
             .await
     }
 
-    /// Applies a configuration under a manager's name, whoever owned its fields before.
+    /// Server-side applies a configuration with `force`: takes over fields that other managers own.
     pub(crate) async fn apply(&self, path: &str, manager: &str, object: &Value) -> Result<Value, Refused> {
         let path = format!("{path}?fieldManager={manager}&force=true");
         self.send(

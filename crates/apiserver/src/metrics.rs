@@ -1,4 +1,4 @@
-//! `/metrics`: a few figures, for Prometheus.
+//! `/metrics` in Prometheus' text format.
 
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
@@ -9,10 +9,10 @@ use http::header::{CONTENT_TYPE, HeaderValue};
 use crate::server::Server;
 use crate::wire::{Response, text_response};
 
-/// One figure with its labels.
+/// Labels and value of one sample.
 type Sample = (Vec<(&'static str, String)>, usize);
 
-/// All figures of this moment, under upstream's names where upstream has them.
+/// The current metrics, under kube-apiserver's names where it has them.
 pub(crate) fn serve(server: &Server) -> Response {
     let level = |figure: fn(&crate::fairness::Occupancy) -> usize| -> Vec<Sample> {
         let levels = server.fairness.occupancy();

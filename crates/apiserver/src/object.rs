@@ -18,7 +18,7 @@ pub(crate) fn is_nested_deeper(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// 400 for an object that nobody could read back.
+/// 400: the object is nested too deeply to be read back.
 pub(crate) fn too_deep() -> Status {
     Status::bad_request(format!(
         "the object is nested too deeply: with its managed fields it may have {DEEPEST} levels"
@@ -65,7 +65,7 @@ pub(crate) fn namespace(object: &Value) -> &str {
     meta_text(object, "namespace")
 }
 
-/// Whether the object waits for its finalizers.
+/// Whether the object has a `deletionTimestamp`.
 pub(crate) fn is_deleting(object: &Value) -> bool {
     !meta_text(object, "deletionTimestamp").is_empty()
 }
@@ -94,7 +94,7 @@ pub(crate) fn annotation<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
     metadata(object).get("annotations")?.get(key)?.as_str()
 }
 
-/// A field that is text; empty where there is none.
+/// A string field; empty where there is none.
 pub(crate) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value.get(field).and_then(Value::as_str).unwrap_or_default()
 }

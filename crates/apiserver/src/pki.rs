@@ -1,4 +1,4 @@
-//! Certificates: a CA of the server's own, its serving certificate, certificates for clients.
+//! Certificates: the server's CA, its serving certificate, client certificates.
 
 use std::path::Path;
 
@@ -9,21 +9,21 @@ use rcgen::{
 
 use crate::private;
 
-/// Why a certificate could not be made or read.
+/// Failure to create or read a certificate.
 #[derive(Debug, thiserror::Error)]
 pub enum PkiError {
-    /// The certificate could not be made, or what is there is no certificate.
-    #[error("the certificate is not usable: {0}")]
+    /// The certificate could not be created or parsed.
+    #[error("invalid certificate: {0}")]
     Certificate(#[from] rcgen::Error),
-    /// What is there is no private key of the kind that is wanted.
-    #[error("the key is not usable")]
+    /// Not a private key of the expected kind.
+    #[error("invalid private key")]
     Key,
     /// The file could not be read or written.
     #[error("{path}: {source}")]
     File {
-        /// Which file.
+        /// The path of the file.
         path: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         #[source]
         source: std::io::Error,
     },
@@ -48,7 +48,7 @@ pub struct Authority {
 const DAYS: i64 = 3650;
 
 impl Authority {
-    /// A new authority.
+    /// Generates a new CA.
     pub fn generate(now: jiff::Timestamp) -> Result<Self, PkiError> {
         let key = KeyPair::generate()?;
         let mut params = params("cambium-ca", &[], now)?;
@@ -69,7 +69,7 @@ impl Authority {
         })
     }
 
-    /// The authority in `directory` (`ca.crt`, `ca.key`), made if it is not there.
+    /// Loads the CA from `directory` (`ca.crt`, `ca.key`), or generates and saves a new one.
     pub fn load_or_generate(directory: &Path, now: jiff::Timestamp) -> Result<Self, PkiError> {
         let (certificate, key) = (directory.join("ca.crt"), directory.join("ca.key"));
         if certificate.exists() && key.exists() {
@@ -86,12 +86,12 @@ impl Authority {
         Ok(authority)
     }
 
-    /// The authority's certificate, as PEM.
+    /// The CA certificate, as PEM.
     pub fn certificate(&self) -> &str {
         &self.identity.certificate
     }
 
-    /// A certificate for a server reached by these names and addresses.
+    /// Issues a serving certificate for these DNS names and IP addresses.
     pub fn server(&self, names: &[String], now: jiff::Timestamp) -> Result<Identity, PkiError> {
         let mut params = params("cambium-apiserver", &[], now)?;
         for name in names {
@@ -104,7 +104,7 @@ impl Authority {
         self.sign(params)
     }
 
-    /// A certificate for a client: the user's name and groups.
+    /// Issues a client certificate for a user with groups.
     pub fn client(&self, user: &str, groups: &[&str], now: jiff::Timestamp) -> Result<Identity, PkiError> {
         let mut params = params(user, groups, now)?;
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
@@ -158,7 +158,7 @@ fn read(path: &Path) -> Result<String, PkiError> {
     })
 }
 
-/// Writes a file that only its owner may read, all of it or nothing. Links are replaced, never followed.
+/// Atomically writes a file with mode 0600. Symbolic links are replaced, never followed.
 pub fn write_private(path: &Path, text: &str) -> Result<(), PkiError> {
     private::write(path, text).map_err(|source| PkiError::File {
         path: path.display().to_string(),

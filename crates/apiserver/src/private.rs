@@ -1,4 +1,4 @@
-//! Files and directories that only their owner may read, also where others may write beside them.
+//! Private files and directories, safe to create in directories that other users can write to.
 
 use std::io::{self, Write as _};
 #[cfg(unix)]
@@ -7,7 +7,7 @@ use std::path::Path;
 #[cfg(unix)]
 use std::path::PathBuf;
 
-/// Makes a directory with a name that nobody can foresee. What is there already, a link included, is never taken for it.
+/// Creates a directory with an unpredictable name; fails if the path exists, symbolic links included.
 #[cfg(unix)]
 pub fn create_directory(parent: &Path, prefix: &str) -> io::Result<PathBuf> {
     let mut bytes = [0; 16];
@@ -31,8 +31,7 @@ fn create_exactly(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Refuses a directory in which others may replace files: one that belongs to somebody else than `user` and root, or that
-/// everybody may write.
+/// Refuses a directory in which other users could replace files: not owned by `user` or root, or world-writable.
 #[cfg(unix)]
 pub fn check_directory(path: &Path, user: u32) -> io::Result<()> {
     let refused = |why: String| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
@@ -50,7 +49,7 @@ pub fn check_directory(path: &Path, user: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a file with mode 0600, all of it or nothing. A link that is in the way is replaced, never followed.
+/// Atomically writes a file with mode 0600. A symbolic link at the path is replaced, never followed.
 pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
     let mut aside = path.as_os_str().to_owned();
     aside.push(".new");

@@ -1,4 +1,4 @@
-//! What a request asks for: the path, and the query's options.
+//! Parses a request: the resource path and the query options.
 
 use cambium_schema::{ErrorKind, FieldError, FieldPath};
 use percent_encoding::percent_decode_str;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::status::{Result, Status};
 
-/// A path under `/api` or `/apis`, taken apart.
+/// A parsed path under `/api` or `/apis`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct ResourcePath {
     pub(crate) group: String,
@@ -19,12 +19,12 @@ pub(crate) struct ResourcePath {
     pub(crate) tail: String,
     /// The deprecated `/watch/` prefix.
     pub(crate) watch: bool,
-    /// Below `namespaces/x/`, where only namespaced resources are.
+    /// The path is below `namespaces/x/`, where only namespaced resources exist.
     pub(crate) inside: bool,
 }
 
 impl ResourcePath {
-    /// Takes a path apart; `None` when it names no resource (discovery, health, nonsense).
+    /// Parses a path; `None` when it names no resource (discovery, health checks, unknown paths).
     pub(crate) fn parse(path: &str) -> Option<Self> {
         let mut parts = path.strip_prefix('/')?.split('/').filter(|part| !part.is_empty());
         let mut parsed = Self::default();
@@ -41,7 +41,7 @@ impl ResourcePath {
             parsed.watch = true;
             rest.remove(0);
         }
-        // `namespaces/x` alone is the Namespace; `namespaces/x/pods` is what is in it.
+        // `namespaces/x` is the Namespace itself; `namespaces/x/pods` are the pods in it.
         let inside =
             rest.len() > 2 && rest[0] == "namespaces" && !matches!(rest[2].as_str(), "status" | "finalize");
         if inside {
@@ -61,9 +61,8 @@ impl ResourcePath {
     }
 }
 
-/// Whether a path says what it is about in one way only. Authorisation reads segments; a backend that decodes `%2F`, walks
-/// along `..` or skips empty segments would answer for another object than the one that was authorised. No object has a
-/// name that needs them.
+/// Whether a path has one reading only. Authorization reads segments; a backend that decodes `%2F`, resolves `..` or
+/// skips empty segments would answer for another object than the authorized one. No object name needs any of these.
 pub(crate) fn is_unambiguous(path: &str) -> bool {
     if path.contains("//") {
         return false;
@@ -90,7 +89,7 @@ pub(crate) struct Options {
     pub(crate) allow_bookmarks: bool,
     pub(crate) send_initial_events: Option<bool>,
     pub(crate) timeout_seconds: Option<u64>,
-    /// What is wrong with `timeout`.
+    /// The error for an invalid `timeout`.
     bad_timeout: Option<String>,
     pub(crate) dry_run: bool,
     pub(crate) field_manager: String,
@@ -104,7 +103,7 @@ pub(crate) struct Options {
     problems: Vec<Problem>,
 }
 
-/// An option with a bad value: refused by the verbs that have the option, ignored by the others.
+/// A query option with an invalid value: an error for the verbs that have the option, ignored by the others.
 #[derive(Debug, Clone, PartialEq)]
 struct Problem {
     option: &'static str,
@@ -113,13 +112,13 @@ struct Problem {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Bad {
-    /// It cannot be read.
+    /// It cannot be parsed.
     Syntax(String),
-    /// It can, and is not allowed.
+    /// It can be parsed and is not allowed.
     Value(Box<FieldError>),
 }
 
-/// What to do with fields that the kind does not have.
+/// `fieldValidation`: how unknown and duplicate fields are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum FieldValidation {
     Ignore,
@@ -128,19 +127,19 @@ pub(crate) enum FieldValidation {
     Strict,
 }
 
-/// What the rows of a Table carry beside their cells.
+/// `includeObject` of a Table: which part of the object each row carries.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum IncludeObject {
     None,
     #[default]
     Metadata,
     Object,
-    /// Something that upstream does not know, and refuses where there is a Table.
+    /// An unknown value; an error for Tables.
     Unknown(String),
 }
 
 impl Options {
-    /// Reads a query string. Unknown options are ignored, as upstream ignores them.
+    /// Parses a query string. Unknown options are ignored, as upstream ignores them.
     pub(crate) fn parse(query: &str) -> Self {
         let mut options = Self::default();
         // Pairs with a semicolon are dropped, as Go drops them.
@@ -157,7 +156,7 @@ impl Options {
         options
     }
 
-    /// Refuses bad values of options that the verb has.
+    /// Refuses invalid values of options that the verb has.
     pub(crate) fn check(&self, verb: &str) -> Result<()> {
         let (kind, known): (&str, &[&str]) = match verb {
             "list" | "watch" => ("ListOptions", &["limit", "timeoutSeconds"]),
@@ -189,7 +188,7 @@ impl Options {
         }
     }
 
-    /// Refuses a `timeout` that is no duration, whatever is asked; a watch goes by `timeoutSeconds` instead.
+    /// Refuses an invalid `timeout` for every verb but watch, which uses `timeoutSeconds`.
     pub(crate) fn check_timeout(&self, verb: &str) -> Result<()> {
         match &self.bad_timeout {
             Some(why) if verb != "watch" => Err(Status::bad_request(why)),

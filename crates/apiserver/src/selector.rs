@@ -31,7 +31,7 @@ enum Operator {
 }
 
 impl LabelSelector {
-    /// Parses the text of a query: `a=b,c!=d,e in (f,g),!h`.
+    /// Parses a `labelSelector` query: `a=b,c!=d,e in (f,g),!h`.
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let refuse = |why: String| Status::bad_request(format!("unable to parse requirement: {why}"));
         let mut parser = Parser { rest: text };
@@ -60,7 +60,7 @@ impl LabelSelector {
         Ok(Self { requirements })
     }
 
-    /// Reads the selector of an object: `matchLabels` and `matchExpressions`.
+    /// Reads a `metav1.LabelSelector`: `matchLabels` and `matchExpressions`.
     pub(crate) fn from_json(selector: &Value) -> Option<Self> {
         let mut requirements = Vec::new();
         for (key, value) in selector
@@ -103,12 +103,12 @@ impl LabelSelector {
         Some(Self { requirements })
     }
 
-    /// Whether everything is selected.
+    /// Whether the selector is empty and selects everything.
     pub(crate) fn is_empty(&self) -> bool {
         self.requirements.is_empty()
     }
 
-    /// A label that everything selected has, if the selector names one.
+    /// A label that every selected object must have, if the selector requires one: the key for the store's index.
     pub(crate) fn required(&self) -> Option<(&str, &str)> {
         self.requirements
             .iter()
@@ -264,7 +264,7 @@ fn check_value(key: &str, value: &str) -> Result<(), String> {
 /// A conjunction of field requirements.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct FieldSelector {
-    /// `(path, value, wanted)`: equal to the value, or different from it.
+    /// `(path, value, match)`: equal to the value, or different from it.
     requirements: Vec<(String, String, Match)>,
 }
 
@@ -303,12 +303,12 @@ impl FieldSelector {
         Ok(Self { requirements })
     }
 
-    /// Whether everything is selected.
+    /// Whether the selector is empty and selects everything.
     pub(crate) fn is_empty(&self) -> bool {
         self.requirements.is_empty()
     }
 
-    /// The one name that is selected, if the selector says so.
+    /// The name that `metadata.name=…` selects, if any.
     pub(crate) fn name(&self) -> Option<&str> {
         self.requirements
             .iter()
@@ -338,7 +338,7 @@ impl FieldSelector {
     }
 }
 
-/// The object under the names of fields that the resource has.
+/// The object converted to the resource's version.
 fn served(resource: &Served, entry: &Entry) -> Value {
     match &resource.origin {
         Origin::Builtin(row) => cambium_builtin::convert::from_stored(row, entry.value()),

@@ -1,6 +1,6 @@
-//! The network: TLS, client certificates, HTTP/1.1 and HTTP/2.
+//! Serves HTTPS: TLS, client certificates, HTTP/1.1 and HTTP/2.
 
-mod impatient;
+mod timeouts;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -22,38 +22,38 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 use crate::auth::User;
 use crate::builder::ApiServer;
 use crate::pki::Identity;
-use impatient::Impatient;
+use timeouts::TimeoutStream;
 
-/// How long a server waits for its clients.
+/// Connection timeouts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
-    /// For the TLS handshake, and again for the first bytes after it.
-    pub hello: Duration,
-    /// For an idle HTTP/1.1 connection, and for the head of a request.
+pub struct Timeouts {
+    /// Timeout for the TLS handshake, and again for the first bytes after it.
+    pub handshake: Duration,
+    /// Timeout for an idle HTTP/1.1 connection, and for the headers of a request.
     pub idle: Duration,
-    /// For a client that takes nothing of what is sent to it.
-    pub stalled: Duration,
-    /// For open requests when the server stops.
-    pub farewell: Duration,
+    /// Write timeout for a client that reads nothing.
+    pub write: Duration,
+    /// Grace period for requests in flight when the server stops.
+    pub shutdown: Duration,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
         Self {
-            hello: Duration::from_secs(10),
+            handshake: Duration::from_secs(10),
             idle: Duration::from_secs(120),
-            stalled: Duration::from_secs(60),
-            farewell: Duration::from_secs(5),
+            write: Duration::from_secs(60),
+            shutdown: Duration::from_secs(5),
         }
     }
 }
 
-/// Why a server cannot speak TLS.
+/// Invalid TLS configuration.
 #[derive(Debug, thiserror::Error)]
-#[error("the server's certificate is not usable: {0}")]
+#[error("invalid serving certificate: {0}")]
 pub struct TlsError(String);
 
-/// The TLS side of a server: its certificate, and whose client certificates it believes.
+/// The TLS configuration: the serving certificate, and the CA of client certificates.
 pub fn tls(identity: &Identity, client_authority: &str) -> Result<TlsAcceptor, TlsError> {
     let broken = |error: &dyn std::fmt::Display| TlsError(error.to_string());
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -80,22 +80,22 @@ pub fn tls(identity: &Identity, client_authority: &str) -> Result<TlsAcceptor, T
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// Accepts connections until `stop` resolves, then lets open requests end.
+/// Accepts connections until `stop` resolves, then drains requests in flight.
 pub async fn serve(
     listener: TcpListener,
     acceptor: TlsAcceptor,
     server: ApiServer,
     stop: impl Future<Output = ()>,
 ) {
-    serve_with(listener, acceptor, server, Patience::default(), stop).await;
+    serve_with(listener, acceptor, server, Timeouts::default(), stop).await;
 }
 
-/// The same, with a patience of the caller's. When it returns, no connection is left.
+/// The same with other timeouts. When it returns, all connections are closed.
 pub async fn serve_with(
     listener: TcpListener,
     acceptor: TlsAcceptor,
     server: ApiServer,
-    patience: Patience,
+    timeouts: Timeouts,
     stop: impl Future<Output = ()>,
 ) {
     let graceful = hyper_util::server::graceful::GracefulShutdown::new();
@@ -107,7 +107,7 @@ pub async fn serve_with(
                 Ok((stream, _)) => stream,
                 Err(error) => {
                     // Out of file descriptors, most likely: give others the time to close theirs.
-                    tracing::warn!(%error, "a connection could not be accepted");
+                    tracing::warn!(%error, "failed to accept connection");
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;
                 }
@@ -117,14 +117,14 @@ pub async fn serve_with(
         };
         let (acceptor, server, watcher) = (acceptor.clone(), server.clone(), graceful.watcher());
         connections.spawn(async move {
-            if let Err(error) = connection(stream, acceptor, server, patience, watcher).await {
-                tracing::debug!(error, "a connection ended early");
+            if let Err(error) = connection(stream, acceptor, server, timeouts, watcher).await {
+                tracing::debug!(error, "connection closed with error");
             }
         });
     }
     drop(listener);
     server.stop();
-    let _ = tokio::time::timeout(patience.farewell, graceful.shutdown()).await;
+    let _ = tokio::time::timeout(timeouts.shutdown, graceful.shutdown()).await;
     connections.shutdown().await;
 }
 
@@ -132,11 +132,11 @@ async fn connection(
     stream: TcpStream,
     acceptor: TlsAcceptor,
     server: ApiServer,
-    patience: Patience,
+    timeouts: Timeouts,
     watcher: hyper_util::server::graceful::Watcher,
 ) -> Result<(), String> {
     stream.set_nodelay(true).map_err(|error| error.to_string())?;
-    let handshake = tokio::time::timeout(patience.hello, acceptor.accept(stream));
+    let handshake = tokio::time::timeout(timeouts.handshake, acceptor.accept(stream));
     let stream = handshake
         .await
         .map_err(|_| "no TLS handshake")?
@@ -156,7 +156,7 @@ async fn connection(
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(patience.idle);
+        .header_read_timeout(timeouts.idle);
     builder
         .http2()
         .timer(TokioTimer::new())
@@ -165,7 +165,7 @@ async fn connection(
         .initial_connection_window_size(4 << 20)
         .keep_alive_interval(Duration::from_secs(30))
         .keep_alive_timeout(Duration::from_secs(20));
-    let stream = Impatient::new(stream, hello, patience.hello, patience.stalled);
+    let stream = TimeoutStream::new(stream, hello, timeouts.handshake, timeouts.write);
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     watcher
         .watch(connection.into_owned())
@@ -173,10 +173,10 @@ async fn connection(
         .map_err(|error| error.to_string())
 }
 
-/// What an HTTP/2 client says first: this many bytes.
+/// Length of the HTTP/2 connection preface.
 const H2_PREFACE: usize = 24;
 
-/// Whom a client certificate stands for: the common name, and the organisations as groups.
+/// The user of a client certificate: common name, and organizations as groups.
 fn user(certificate: &CertificateDer<'_>) -> Option<User> {
     let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
     let subject = certificate.subject();

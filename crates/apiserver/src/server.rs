@@ -1,4 +1,4 @@
-//! The server's state, and how a request finds its way.
+//! The server's state, and the handler chain of a request: authentication, impersonation, fairness, authorization, routing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use crate::allocate::Addresses;
 use crate::auth::{
     Action, Authorizer, Rbac, ResourceAction, SigningKey, Tokens, User, impersonation, require, tokens,
 };
-use crate::fairness::{Belonging, Fairness};
+use crate::fairness::{Classification, Fairness};
 use crate::loopback::Loopback;
 use crate::quota::Ledger;
 use crate::registry::Registry;
@@ -31,13 +31,13 @@ use crate::webhook::Webhooks;
 use crate::wire::{self, Encoding, Representation, Response, Shape};
 use crate::{discovery, health, metrics, openapi};
 
-/// Everything one API server is.
+/// The state of one API server.
 pub(crate) struct Server {
     pub(crate) store: Store,
     pub(crate) sources: Sources,
     pub(crate) tokens: Tokens,
     pub(crate) signing_key: SigningKey,
-    /// The certificate of the authority that clients should trust, as PEM.
+    /// The CA certificate that clients should trust, as PEM.
     pub(crate) authority: Option<String>,
     pub(crate) authorizer: Arc<dyn Authorizer>,
     pub(crate) fairness: Fairness,
@@ -48,25 +48,25 @@ pub(crate) struct Server {
     pub(crate) openapi: openapi::Cache,
     pub(crate) webhooks: Webhooks,
     pub(crate) hooks: Hooks,
-    /// Whether pods are given accounts, which a controller then keeps.
+    /// Whether the ServiceAccount admission plugin is enabled; it needs the controller that creates `default` accounts.
     pub(crate) service_accounts: bool,
     pub(crate) priorities: DefaultPriority,
     pub(crate) quotas: Ledger,
     pub(crate) addresses: Addresses,
     pub(crate) policies: Policies,
-    /// How long the body of a request may take to arrive.
-    pub(crate) body_patience: Duration,
-    /// Watches that are open.
+    /// Read timeout for the body of a request.
+    pub(crate) body_timeout: Duration,
+    /// The number of open watches.
     pub(crate) watches: AtomicUsize,
     registry: ArcSwap<Registry>,
     registry_changes: watch::Sender<()>,
-    /// What discovery and OpenAPI tell of.
+    /// The resources that discovery and OpenAPI show.
     announced: ArcSwap<Registry>,
     stop: watch::Sender<bool>,
     ready: AtomicBool,
 }
 
-/// Whom a server believes, and who may do what.
+/// Authentication and authorization.
 pub(crate) struct Access {
     pub(crate) tokens: Tokens,
     pub(crate) signing_key: SigningKey,
@@ -101,7 +101,7 @@ impl Server {
             aggregation,
             service_accounts: true,
             policies: Policies::default(),
-            body_patience: wire::BODY_PATIENCE,
+            body_timeout: wire::BODY_TIMEOUT,
             watches: AtomicUsize::new(0),
             registry: ArcSwap::from(Registry::builtin()),
             registry_changes: watch::channel(()).0,
@@ -113,12 +113,12 @@ impl Server {
         }
     }
 
-    /// The resources of this moment.
+    /// The current resources.
     pub(crate) fn registry(&self) -> Arc<Registry> {
         self.registry.load_full()
     }
 
-    /// Changes which resources there are. Only the CRD controller does, so nobody else's change is lost.
+    /// Replaces the registry. Only the CRD controller calls this, so no concurrent change is lost.
     pub(crate) fn change_registry(&self, change: impl FnOnce(&mut Registry)) {
         let mut registry = Registry::clone(&self.registry.load());
         change(&mut registry);
@@ -126,29 +126,28 @@ impl Server {
         self.registry_changes.send_replace(());
     }
 
-    /// Tells when there are other resources than before.
+    /// Notifies of changes of the registry.
     pub(crate) fn registry_changes(&self) -> watch::Receiver<()> {
         self.registry_changes.subscribe()
     }
 
-    /// The resources that clients are told of. Those of a new CRD are served a moment before: whoever reads in the
-    /// CRD that it is established finds them, and whoever finds them in discovery reads a CRD that does not change
-    /// under them.
+    /// The resources that discovery shows. Those of a new CRD are served a moment earlier: a client that reads
+    /// `Established` in the CRD can use them, and a client that finds them in discovery reads a CRD whose status is final.
     pub(crate) fn announced(&self) -> Arc<Registry> {
         self.announced.load_full()
     }
 
-    /// Tells clients of the resources of this moment.
+    /// Publishes the current resources in discovery.
     pub(crate) fn announce(&self) {
         self.announced.store(self.registry.load_full());
     }
 
-    /// A client inside the server, which goes through everything that other clients go through.
+    /// A loopback client whose requests take the same path as everybody's.
     pub(crate) fn loopback(self: &Arc<Self>, name: &str) -> Loopback {
         Loopback::new(self.clone(), name)
     }
 
-    /// Whether what every cluster has is there, and the controllers run.
+    /// Whether the bootstrap objects exist and the controllers run.
     pub(crate) fn is_ready(&self) -> bool {
         self.ready.load(Ordering::Acquire)
     }
@@ -157,7 +156,7 @@ impl Server {
         self.ready.store(true, Ordering::Release);
     }
 
-    /// Ends watches and controllers.
+    /// Stops controllers and closes watches.
     pub(crate) fn stop(&self) {
         self.stop.send_replace(true);
     }
@@ -182,16 +181,16 @@ where
 {
     let headers = request.headers().clone();
     let warnings = Arc::new(Warnings::default());
-    let mut belonging = None;
-    let mut response = match route(server, caller, request, &warnings, &mut belonging).await {
+    let mut classification = None;
+    let mut response = match route(server, caller, request, &warnings, &mut classification).await {
         Ok(response) => response,
         Err(status) => {
             let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
             wire::status_response(Encoding::of_failure(accept), &status)
         }
     };
-    if let Some(belonging) = belonging {
-        belonging.tell(response.headers_mut());
+    if let Some(classification) = classification {
+        classification.write_headers(response.headers_mut());
     }
     for warning in warnings.take() {
         let text: String = warning.chars().filter(|c| !c.is_control()).collect();
@@ -208,7 +207,7 @@ async fn route<B>(
     caller: Option<Arc<User>>,
     request: Request<B>,
     warnings: &Arc<Warnings>,
-    belonging: &mut Option<Belonging>,
+    classification: &mut Option<Classification>,
 ) -> Result<Response>
 where
     B: http_body::Body<Data = Bytes> + Send,
@@ -223,6 +222,7 @@ where
     };
     options.check_timeout(verb)?;
     let mut user = authenticate(server, caller, request.headers())?;
+    // Before authorization: RBAC and the backend of an aggregated API must read the same path.
     if !request::is_unambiguous(uri.path()) {
         return Err(Status::no_such_path());
     }
@@ -238,12 +238,12 @@ where
     {
         resource.name = name;
     }
-    if let Some(wanted) = impersonation::wanted(request.headers())? {
-        let other = impersonation::become_other(&*server.authorizer, &user, &wanted, &action)?;
+    if let Some(wanted) = impersonation::requested_user(request.headers())? {
+        let other = impersonation::impersonate(&*server.authorizer, &user, &wanted, &action)?;
         user = Arc::new(other);
     }
-    // Held until the answer is made; what is streamed afterwards needs no seat.
-    let _seat = match server.fairness.admit(&user, &action, belonging).await {
+    // Released when the response is made: a watch keeps its seat only until it starts streaming.
+    let _seat = match server.fairness.acquire_seat(&user, &action, classification).await {
         Ok(seat) => seat,
         Err(too_many) => return Ok(too_many.response()),
     };
@@ -254,7 +254,7 @@ where
             method: parts.method,
             target: uri.path_and_query().map_or("/", |target| target.as_str()),
             headers: &parts.headers,
-            body: wire::read_body(body, server.body_patience).await?,
+            body: wire::read_body(body, server.body_timeout).await?,
             lasts: verb == "watch",
         };
         return aggregation::forward(server, &remote, &user, forwarded).await;
@@ -294,7 +294,7 @@ where
         content_type: text(CONTENT_TYPE),
         user_agent: text(USER_AGENT).unwrap_or_default(),
         method: parts.method,
-        body: wire::read_body(body, server.body_patience).await?,
+        body: wire::read_body(body, server.body_timeout).await?,
         server: server.clone(),
         user,
         path,
@@ -313,7 +313,7 @@ where
     rest::serve(call).await
 }
 
-/// The one object that a list or watch is about, if its selector says so: a right to that object is then enough.
+/// The object that a list or watch selects by `metadata.name`: RBAC rules with `resourceNames` then apply, as upstream.
 fn selected_name(verb: &str, options: &Options) -> Option<String> {
     if !matches!(verb, "list" | "watch") || options.field_selector.is_empty() {
         return None;
@@ -325,7 +325,7 @@ fn selected_name(verb: &str, options: &Options) -> Option<String> {
         .then(|| name.to_owned())
 }
 
-/// Groups that only CRDs can bring are unknown down to the last word.
+/// 404 for a resource that does not exist: plain text for an unknown group, as upstream answers.
 fn nothing_there(registry: &Registry, group: &str) -> Result<Response> {
     match registry
         .all()
@@ -352,7 +352,7 @@ fn authenticate(server: &Server, caller: Option<Arc<User>>, headers: &HeaderMap)
     }
 }
 
-/// The token of an `Authorization` header, if it holds one.
+/// The bearer token of an `Authorization` header.
 fn bearer_token(header: &str) -> Option<&str> {
     let mut parts = header.trim().splitn(3, ' ');
     let scheme = parts.next()?;
@@ -371,7 +371,7 @@ fn plain_verb(method: &str) -> &'static str {
     }
 }
 
-/// Paths that are not about objects.
+/// Answers non-resource paths.
 fn plain(server: &Arc<Server>, headers: &HeaderMap, path: &str, query: &str, verb: &str) -> Result<Response> {
     if verb != "get" {
         return Err(Status::verb_not_allowed());
@@ -395,7 +395,7 @@ fn plain(server: &Arc<Server>, headers: &HeaderMap, path: &str, query: &str, ver
     discovery::serve(server, path, accept)
 }
 
-/// What others need to check the tokens that this server issues; `None` for other paths.
+/// OpenID Connect discovery of the ServiceAccount issuer; `None` for other paths.
 fn identity(server: &Server, path: &str) -> Option<Response> {
     let (media, value) = match path {
         "/.well-known/openid-configuration" => ("application/json", tokens::configuration()),

@@ -1,16 +1,16 @@
-//! Where time, identities and randomness come from: given, never taken.
+//! The server's clock and source of randomness, injected so that tests control them.
 
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-/// Tells the time.
+/// A clock.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// Fills a buffer with random bytes.
 pub type Entropy = Arc<dyn Fn(&mut [u8]) + Send + Sync>;
 
-/// The time and randomness of one server.
+/// The clock and randomness of one server.
 #[derive(Clone)]
 pub(crate) struct Sources {
     pub(crate) clock: Clock,
@@ -27,7 +27,7 @@ impl Default for Sources {
 }
 
 impl Sources {
-    /// The time, no earlier than the year 1: years before it have no name in RFC 3339.
+    /// The current time, no earlier than year 1: RFC 3339 has no earlier years.
     pub(crate) fn now(&self) -> Timestamp {
         const YEAR_ONE: Timestamp = Timestamp::constant(-62_135_596_800, 0);
         (self.clock)().max(YEAR_ONE)
@@ -51,7 +51,7 @@ impl Sources {
         text
     }
 
-    /// `prefix` and five characters that spell no words, as `generateName` wants them.
+    /// A name for `generateName`: the prefix and five random characters without vowels, so that they spell no words.
     pub(crate) fn generated_name(&self, prefix: &str) -> String {
         const LONGEST: usize = 63;
         const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
@@ -65,15 +65,15 @@ impl Sources {
     }
 }
 
-/// Time for whoever measures how long something has taken: where the clock is set back, it goes on.
+/// A clock for measuring durations: it continues where the wall clock is set back.
 #[derive(Default)]
-pub(crate) struct Steady {
+pub(crate) struct MonotonicClock {
     latest: Option<Timestamp>,
     set_back: SignedDuration,
 }
 
-impl Steady {
-    /// The time that is not before any it has told.
+impl MonotonicClock {
+    /// The time for a reading of the wall clock, never earlier than any before.
     pub(crate) fn after(&mut self, clock: Timestamp) -> Timestamp {
         if let Some(latest) = self.latest
             && clock < latest
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn steady_time_goes_on_when_the_clock_is_set_back() {
-        let mut steady = Steady::default();
+        let mut steady = MonotonicClock::default();
         let told: Vec<i64> = [100, 110, 50, 55, 54, 200]
             .into_iter()
             .map(|second| Timestamp::from_second(second).unwrap())

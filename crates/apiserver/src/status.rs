@@ -1,4 +1,4 @@
-//! Kubernetes' own way to say no: the `Status` object, with upstream's wording.
+//! Errors as Kubernetes `Status` objects, with upstream's wording.
 
 use std::borrow::Cow;
 
@@ -6,22 +6,22 @@ use cambium_schema::{FieldError, FieldPath};
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-/// What a request that failed is answered with.
+/// The `Status` of a failed request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Status {
     /// The HTTP status code.
     pub code: StatusCode,
     /// The machine-readable reason (`NotFound`, `Conflict`, …).
     pub reason: Cow<'static, str>,
-    /// The sentence a person reads.
+    /// The human-readable message.
     pub message: String,
-    /// What it is about.
+    /// The object and the causes that it is about.
     pub details: Option<Box<Details>>,
-    /// Where an expired list can be continued all the same.
+    /// A continue token for an inconsistent continuation of an expired list.
     pub continue_token: Option<String>,
 }
 
-/// What a [`Status`] is about.
+/// `details` of a [`Status`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Details {
     /// Name of the object.
@@ -34,22 +34,22 @@ pub struct Details {
     pub uid: String,
     /// One entry per problem: `(reason, message, field)`.
     pub causes: Vec<Cause>,
-    /// When to try again; 0 when there is nothing to wait for.
+    /// `retryAfterSeconds`; 0 when absent.
     pub retry_after_seconds: u32,
 }
 
-/// One problem among several.
+/// One of several causes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
     /// Machine-readable.
     pub reason: String,
-    /// For a person.
+    /// Human-readable.
     pub message: String,
-    /// Which field, when it is about one.
+    /// The path of the field, if any.
     pub field: String,
 }
 
-/// Either an answer or the `Status` that explains its absence.
+/// A result whose error is a `Status`.
 pub type Result<T, E = Status> = std::result::Result<T, E>;
 
 impl Status {
@@ -78,17 +78,17 @@ impl Status {
         self
     }
 
-    /// 400: the request makes no sense.
+    /// 400: the request is malformed.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "BadRequest", message)
     }
 
-    /// 401: nobody we know.
+    /// 401: authentication failed.
     pub fn unauthorized() -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "Unauthorized", "Unauthorized")
     }
 
-    /// 403: somebody we know, who may not.
+    /// 403: the user is not allowed to, or admission denied the request.
     pub fn forbidden(group: &str, resource: &str, name: &str, why: &str) -> Self {
         let message = match (resource.is_empty(), name.is_empty()) {
             (true, _) => format!("forbidden: {why}"),
@@ -114,7 +114,7 @@ impl Status {
         .with_causes(vec![])
     }
 
-    /// 405: the path is there, the verb is not.
+    /// 405: the resource does not have this verb.
     pub fn method_not_allowed(group: &str, resource: &str, verb: &str) -> Self {
         let message = format!(
             "{verb} is not supported on resources of kind {:?}",
@@ -133,7 +133,7 @@ impl Status {
         .with_causes(vec![])
     }
 
-    /// 406: no representation that the client takes.
+    /// 406: none of the accepted media types is supported.
     pub fn not_acceptable(supported: &[&str]) -> Self {
         let message = format!(
             "406: Not Acceptable\n\nAvailable representations: {}",
@@ -147,7 +147,7 @@ impl Status {
         Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
     }
 
-    /// 415: a body that nobody here reads.
+    /// 415: the media type of the body is not supported.
     pub fn unsupported_media_type(supported: &[&str]) -> Self {
         let message = format!(
             "the body of the request was in an unknown format - accepted media types include: {}",
@@ -160,13 +160,13 @@ impl Status {
         )
     }
 
-    /// 409: the name is taken.
+    /// 409: an object of this name exists.
     pub fn already_exists(group: &str, resource: &str, name: &str) -> Self {
         let message = format!("{} {name:?} already exists", qualified(group, resource));
         Self::new(StatusCode::CONFLICT, "AlreadyExists", message).about(group, resource, name)
     }
 
-    /// 409: somebody was faster, or the object is in the wrong state.
+    /// 409: the object was modified concurrently, or is in the wrong state.
     pub fn conflict(group: &str, resource: &str, name: &str, why: &str) -> Self {
         let message = format!(
             "Operation cannot be fulfilled on {} {name:?}: {why}",
@@ -175,22 +175,22 @@ impl Status {
         Self::new(StatusCode::CONFLICT, "Conflict", message).about(group, resource, name)
     }
 
-    /// 409 of a server-side apply that would take fields from others.
+    /// 409: a server-side apply conflicts with other field managers.
     pub fn apply_conflict(message: impl Into<String>, causes: Vec<Cause>) -> Self {
         Self::new(StatusCode::CONFLICT, "Conflict", message).with_causes(causes)
     }
 
-    /// 410: the revision is no longer retained.
+    /// 410: the resource version is no longer in the history.
     pub fn expired(message: impl Into<String>) -> Self {
         Self::new(StatusCode::GONE, "Expired", message)
     }
 
-    /// 413: too much.
+    /// 413: the request body is too large.
     pub fn too_large(message: impl Into<String>) -> Self {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", message)
     }
 
-    /// 422: an object that its kind refuses.
+    /// 422: the object failed validation.
     pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
         let list: Vec<String> = errors.iter().map(ToString::to_string).collect();
         let body = match list.as_slice() {
@@ -221,7 +221,7 @@ impl Status {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message)
     }
 
-    /// What is wrong with a resource version that is no number.
+    /// The message for a resource version that is not a number.
     pub(crate) fn invalid_version(text: &str) -> String {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let why = if digits {
@@ -232,14 +232,14 @@ impl Status {
         format!("resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: {why}")
     }
 
-    /// 422 for a patch whose outcome is no object of the kind; `shown` is the outcome.
+    /// 422: the result of a patch does not decode as the kind; `shown` is the result.
     pub(crate) fn invalid_patch(shown: &str, why: &str) -> Self {
         let value = Value::String(shown.to_owned());
         let error = FieldError::invalid(FieldPath::new("patch"), &value, why);
         Self::invalid("", "", "", &[error])
     }
 
-    /// 422 for options that contradict each other.
+    /// 422: contradictory options.
     pub fn invalid_options(why: &str) -> Self {
         let mut status = Self::unprocessable(format!("ListOptions.meta.k8s.io \"\" is invalid: {why}"));
         let (field, message) = why.split_once(": ").unwrap_or(("", why));
@@ -251,14 +251,14 @@ impl Status {
         }])
     }
 
-    /// 429: later.
+    /// 429: the client should retry later.
     pub fn too_many_requests(message: impl Into<String>, retry_after_seconds: u32) -> Self {
         let mut status = Self::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", message);
         status.details.get_or_insert_default().retry_after_seconds = retry_after_seconds;
         status
     }
 
-    /// 500: our fault, or that of something we depend on.
+    /// 500: an internal error.
     pub fn internal(message: impl std::fmt::Display) -> Self {
         let message = message.to_string();
         let causes = vec![Cause {
@@ -274,37 +274,37 @@ impl Status {
         .with_causes(causes)
     }
 
-    /// 500 with the message as it is: what somebody else's failure made impossible.
+    /// 500 with the message unchanged.
     pub fn internal_plain(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message)
     }
 
-    /// 500 without a reason: an error that upstream passes on as it is.
+    /// 500 without a reason: an error that upstream passes through unchanged.
     pub fn unexplained(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "", message)
     }
 
-    /// 501: exists in Kubernetes, not here.
+    /// 501: implemented by Kubernetes but not by this server.
     pub fn not_implemented(message: &str) -> Self {
         Self::new(StatusCode::NOT_IMPLEMENTED, "NotImplemented", message)
     }
 
-    /// 503: not now.
+    /// 503: temporarily unavailable.
     pub fn unavailable(message: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", message)
     }
 
-    /// 504: somebody else took too long.
+    /// 504: a request timed out.
     pub fn timeout(message: impl Into<String>) -> Self {
         Self::new(StatusCode::GATEWAY_TIMEOUT, "Timeout", message)
     }
 
-    /// A `Status` that a webhook dictated.
+    /// The `Status` of a webhook's denial, with the webhook's own code and reason.
     pub fn dictated(code: StatusCode, reason: &str, message: impl Into<String>) -> Self {
         Self::new(code, reason.to_owned(), message)
     }
 
-    /// The JSON form.
+    /// The `Status` as JSON.
     pub fn to_json(&self) -> Value {
         let mut object = json!({
             "kind": "Status",

@@ -1,4 +1,4 @@
-//! Whom a `caBundle` says to believe.
+//! Verifies the serving certificates of webhooks and backends against a `caBundle`.
 
 use std::sync::Arc;
 
@@ -12,18 +12,18 @@ use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
-/// Believes certificates that an authority of the bundle has signed, and those that are in the bundle themselves:
-/// as Go does, and as envtest and self-signed servers rely on.
+/// Accepts certificates signed by a CA of the bundle, and certificates that are themselves in the bundle: Go does so,
+/// and envtest and self-signed webhook servers rely on it.
 #[derive(Debug)]
 pub(crate) struct Bundle {
     certificates: Vec<CertificateDer<'static>>,
-    /// `None` for an empty bundle: nobody is believed.
+    /// `None` for an empty bundle: no certificate is accepted.
     authorities: Option<Arc<WebPkiServerVerifier>>,
     provider: Arc<CryptoProvider>,
 }
 
 impl Bundle {
-    /// Reads a bundle: base64 of PEM.
+    /// Parses a `caBundle`: base64 of PEM.
     pub(crate) fn read(bundle: &str, provider: Arc<CryptoProvider>) -> Result<Self, String> {
         let pem = base64::engine::general_purpose::STANDARD
             .decode(bundle)
@@ -52,7 +52,7 @@ impl Bundle {
     }
 }
 
-/// What remains to be asked of a certificate that is believed as such: its name, its time, its purpose.
+/// Checks a certificate that is in the bundle itself: host name, validity period, key usage.
 fn check_itself(certificate: &CertificateDer<'_>, name: &ServerName<'_>, now: UnixTime) -> Result<(), Error> {
     rustls::client::verify_server_name(&ParsedCertificate::try_from(certificate)?, name)?;
     let (_, parsed) = X509Certificate::from_der(certificate).map_err(|_| CertificateError::BadEncoding)?;
@@ -136,7 +136,7 @@ mod tests {
         CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
     }
 
-    /// A certificate for `localhost`, signed by somebody else.
+    /// A certificate for `localhost`, signed by another CA.
     fn leaf(change: impl FnOnce(&mut CertificateParams)) -> rcgen::Certificate {
         let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
         change(&mut params);

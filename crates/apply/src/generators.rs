@@ -1,4 +1,4 @@
-//! Random objects, configurations and patches for the laws.
+//! Proptest strategies: objects, configurations and patches.
 
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -28,7 +28,7 @@ fn strings() -> impl Strategy<Value = Value> {
     prop_oneof![5 => map, 1 => Just(Value::Null)]
 }
 
-/// A few of some words, in any order, each once.
+/// Some of the words, in any order, without duplicates.
 fn few(words: &'static [&'static str]) -> impl Strategy<Value = Vec<&'static str>> {
     proptest::sample::subsequence(words.to_vec(), 0..=words.len()).prop_shuffle()
 }
@@ -60,7 +60,7 @@ fn with_keys(keys: Vec<Value>, rest: BoxedStrategy<Value>) -> BoxedStrategy<Valu
         .boxed()
 }
 
-/// A `spec` of the kind that `fixtures::sorts` declares, without repeated items.
+/// A `spec` for `fixtures::sorts`, without duplicate list items.
 pub(crate) fn spec() -> BoxedStrategy<Value> {
     let title = prop_oneof![Just(json!("a")), Just(json!("b")), Just(Value::Null)];
     let containers = few(&["a", "b", "c"]).prop_flat_map(|names| {
@@ -127,7 +127,7 @@ pub(crate) fn spec() -> BoxedStrategy<Value> {
     ])
 }
 
-/// A `spec` whose lists may hold the same item twice, as stored objects may.
+/// A `spec` whose lists may have duplicate items, as stored objects may.
 pub(crate) fn spec_with_repeats() -> BoxedStrategy<Value> {
     (
         spec(),
@@ -150,7 +150,7 @@ pub(crate) fn spec_with_repeats() -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// One write: who, what, how.
+/// One write: manager, object, operation.
 #[derive(Debug, Clone)]
 pub(crate) enum Write {
     Apply {
@@ -164,7 +164,7 @@ pub(crate) enum Write {
     },
 }
 
-/// A write by one of a few managers.
+/// A write of one of a few managers.
 pub(crate) fn write() -> BoxedStrategy<Write> {
     let manager = || proptest::sample::select(vec!["one", "two", "three"]);
     prop_oneof![
@@ -286,7 +286,7 @@ pub(crate) fn metadata() -> BoxedStrategy<Value> {
     .boxed()
 }
 
-/// A schema of a few levels, written as a CRD would write it.
+/// A schema of a few levels, in the syntax of a CRD.
 pub(crate) fn any_schema() -> BoxedStrategy<Value> {
     let scalar = proptest::sample::select(vec!["string", "integer", "number", "boolean"])
         .prop_map(|name| json!({ "type": name }));

@@ -1,4 +1,4 @@
-//! Whole values as Go's `fmt` prints them.
+//! JSON values as Go's `fmt` prints them.
 
 use cambium_go_text::{plain_number, quote, syntax_number};
 use serde_json::Value;

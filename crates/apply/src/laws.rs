@@ -1,4 +1,4 @@
-//! What must hold for every object, whatever is in it.
+//! Properties of managed fields, apply and strategic merge that hold for every object.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -30,7 +30,7 @@ fn object(spec: Value) -> Value {
     json!({"apiVersion": "x/v1", "kind": "Sort", "metadata": {"name": "a"}, "spec": spec})
 }
 
-/// Upstream leaves `null` where a container loses its last field, so that empty containers come back as `null`.
+/// Drops empty containers: upstream leaves `null` where a container loses its last field.
 fn without_empties(value: Value) -> Option<Value> {
     match value {
         Value::Null => None,

@@ -1,11 +1,11 @@
 //! Server-side apply, managed fields and strategic merge: pure functions over JSON trees and schemas.
 //!
 //! ```text
-//!  fieldpath   names of fields, sets of them, and how a set is written (`fieldsV1`)
+//!  fieldpath   field paths, field sets, and the encoding of sets (`fieldsV1`)
 //!      ▲
-//!    typed     what a schema says about merging: field sets, merge, compare, remove, extract
+//!    typed     operations by schema: field sets, merge, compare, remove, extract
 //!      ▲
-//!   managers   who owns which field: create/update/patch, apply, conflicts, `managedFields`
+//!   managers   field ownership: create/update/patch, apply, conflicts, `managedFields`
 //!
 //!  strategic   strategic merge patches, by the patch strategies of built-in types
 //! ```

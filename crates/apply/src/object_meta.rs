@@ -1,10 +1,10 @@
-//! How the metadata of every object merges, for schemas that leave it out.
+//! The merge schema of `metadata`, for schemas that do not declare it.
 
 use std::borrow::Cow;
 
 use cambium_schema::{Additional, Child, JsonType, ListType, MapType, PatchStrategy, Property, Schema};
 
-/// The shape of `metadata`: labels and annotations by entry, owners by uid, finalizers as a set.
+/// The merge schema of `metadata`: labels and annotations by entry, owner references by UID, finalizers as a set.
 pub static OBJECT_META: Schema = object(
     "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
     PROPERTIES,

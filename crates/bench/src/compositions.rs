@@ -1,4 +1,4 @@
-//! What an edit of a composition costs: composite resources follow it, and all of them move.
+//! Benchmark of a composition edit that all composite resources follow.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,24 +17,24 @@ use serde_json::{Value, json};
 use crate::definitions::{IDLE, install, processor_time, serve, settle};
 use crate::moves::Moves;
 
-/// What was measured with so many composite resources and so many old revisions.
+/// Results for a number of composite resources and old revisions.
 pub(crate) struct Measured {
     pub(crate) composites: usize,
     pub(crate) revisions: usize,
-    /// Until all were ready, from the first creation.
+    /// From the first creation until all were ready.
     pub(crate) created: Duration,
     pub(crate) created_writes: f64,
-    /// From the edit until the first had moved, and the last.
+    /// From the edit until the first composite resource was updated, and the last.
     pub(crate) first: Duration,
     pub(crate) last: Duration,
-    /// Requests for each composite resource that moved.
+    /// Requests per updated composite resource.
     pub(crate) writes: f64,
     pub(crate) reads: f64,
     pub(crate) lists: usize,
-    /// While nothing happened: writes, and the share of one core.
+    /// When idle: writes, and CPU as a share of one core.
     pub(crate) idle_writes: usize,
     pub(crate) idle_share: f64,
-    /// Writes by a manager that starts when nothing has changed.
+    /// Writes of a restarted manager when nothing has changed.
     pub(crate) restart_writes: usize,
 }
 
@@ -107,8 +107,8 @@ pub(crate) async fn measure(composites: usize, revisions: usize) -> Result<Measu
     })
 }
 
-/// Resident memory of a manager in a process of its own: with one composite resource, with so many that have moved once, and with so
-/// many old revisions beside them.
+/// Resident memory of a manager process: with one composite resource, with all of them after an update, and with all old
+/// revisions.
 pub(crate) async fn memory(
     cambium: &std::path::Path,
     composites: usize,
@@ -209,14 +209,14 @@ pub(crate) async fn define(client: &Client) -> Result<()> {
     Ok(())
 }
 
-/// Waits until the API server has a kind.
+/// Waits until the API server serves a kind.
 pub(crate) async fn served(client: &Client, group: &str, kind: &str) {
     while api(client, group, kind).list(&Default::default()).await.is_err() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
-/// Edits the composition, and waits until that is published.
+/// Edits the composition, and waits for the new revision.
 async fn publish(client: &Client, says: &str) -> Result<()> {
     let composition: Value = json!({
         "apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition", "metadata": {"name": "things"},
@@ -270,7 +270,7 @@ pub(crate) async fn create_one(client: &Client, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Nobody follows from now on.
+/// Pins all composite resources to their revisions.
 async fn pin_all(client: &Client, composites: usize) -> Result<()> {
     let manual = json!({"spec": {"compositionUpdatePolicy": "Manual"}});
     let things = api(client, GROUP, "XThing");
@@ -283,7 +283,7 @@ async fn pin_all(client: &Client, composites: usize) -> Result<()> {
     Ok(())
 }
 
-/// What each composed ConfigMap says.
+/// Watches the values in the composed ConfigMaps.
 fn watch(client: &Client) -> Moves {
     let resource = ApiResource::erase::<ConfigMap>(&());
     let api = Api::namespaced_with(client.clone(), "default", &resource);
@@ -293,7 +293,7 @@ fn watch(client: &Client) -> Moves {
     })
 }
 
-/// Prints what was measured, one column for each case.
+/// Prints the results, one column per case.
 #[expect(clippy::print_stdout, reason = "the table is the program's answer")]
 pub(crate) fn print(columns: &[Measured]) {
     let row = |name: &str, cell: &dyn Fn(&Measured) -> String| {

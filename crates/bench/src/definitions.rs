@@ -1,4 +1,4 @@
-//! What publishing costs: applications follow a definition, a version is published, all of them move.
+//! Benchmark of publishing a definition version that all applications follow.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,31 +15,31 @@ use serde_json::{Value, json};
 
 use crate::moves::Moves;
 
-/// What was measured with so many applications.
+/// Results for a number of applications.
 pub(crate) struct Measured {
     pub(crate) applications: usize,
-    /// Until all were running, from the first creation.
+    /// From the first creation until all were running.
     pub(crate) created: Duration,
-    /// From the publish until the first had moved, and the last.
+    /// From publishing until the first application was upgraded, and the last.
     pub(crate) first: Duration,
     pub(crate) last: Duration,
-    /// Requests for each application that moved.
+    /// Requests per upgraded application.
     pub(crate) writes: f64,
     pub(crate) reads: f64,
     pub(crate) lists: usize,
-    /// Requests after a version that nobody follows, beside its own publication.
+    /// Requests after publishing a version that no application follows.
     pub(crate) unfollowed: usize,
-    /// While nothing happened: writes, and the share of one core.
+    /// When idle: writes, and CPU as a share of one core.
     pub(crate) idle_writes: usize,
     pub(crate) idle_share: f64,
-    /// Writes by a manager that starts when nothing has changed.
+    /// Writes of a restarted manager when nothing has changed.
     pub(crate) restart_writes: usize,
 }
 
 /// The ServiceAccount that the objects of applications are applied with.
 pub(crate) const DEPLOYER: &str = "deployer";
 
-/// Gives that ServiceAccount all rights.
+/// Grants that ServiceAccount all rights.
 pub(crate) async fn empower(client: &Client) -> Result<()> {
     use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
     let binding = serde_json::from_value(json!({
@@ -52,7 +52,7 @@ pub(crate) async fn empower(client: &Client) -> Result<()> {
     Ok(())
 }
 
-/// How long nothing happens.
+/// Duration of the idle phase.
 pub(crate) const IDLE: Duration = Duration::from_secs(10);
 
 pub(crate) async fn measure(applications: usize) -> Result<Measured> {
@@ -122,7 +122,7 @@ pub(crate) async fn measure(applications: usize) -> Result<Measured> {
     })
 }
 
-/// Resident memory of a manager in a process of its own: with nothing to do, and with so many applications that have moved once.
+/// Resident memory of a manager process: idle without applications, and with all applications after an upgrade.
 pub(crate) async fn memory(cambium: &std::path::Path, applications: usize) -> Result<(u64, u64)> {
     let directory = tempfile::tempdir()?;
     let server = ApiServer::builder().build().await?;
@@ -205,7 +205,7 @@ async fn start(client: &Client) -> Result<Arc<Manager>> {
     Ok(manager)
 }
 
-/// Waits until the manager has had nothing to do for a while.
+/// Waits until the manager is idle.
 pub(crate) async fn settle(manager: &Manager) {
     let mut quiet = 0;
     while quiet < 30 {
@@ -236,7 +236,7 @@ pub(crate) fn api_of(client: &Client, kind: &str) -> Api<DynamicObject> {
     Api::namespaced_with(client.clone(), "default", &ApiResource::from_gvk(&gvk))
 }
 
-/// A definition like those that people write: a Deployment with a handful of parameters.
+/// A typical definition: a Deployment with a handful of parameters.
 pub(crate) fn definition(version: &str) -> Value {
     let template = format!(
         r#"
@@ -311,7 +311,7 @@ async fn create_one(client: &Client, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Which version each application runs.
+/// Watches the versions that applications run.
 fn watch(client: &Client) -> Moves {
     let config = watcher::Config::default();
     Moves::watch(api_of(client, "Application"), config, |application| {
@@ -323,7 +323,7 @@ fn watch(client: &Client) -> Moves {
     })
 }
 
-/// What this process has used of its processors.
+/// The CPU time of this process.
 pub(crate) fn processor_time() -> Result<Duration> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     let fields: Vec<&str> = stat
@@ -336,7 +336,7 @@ pub(crate) fn processor_time() -> Result<Duration> {
     Ok(Duration::from_millis(ticks * 10))
 }
 
-/// Prints what was measured, one column for each number of applications.
+/// Prints the results, one column per number of applications.
 #[expect(clippy::print_stdout, reason = "the table is the program's answer")]
 pub(crate) fn print(columns: &[Measured]) {
     let row = |name: &str, cell: &dyn Fn(&Measured) -> String| {

@@ -1,5 +1,4 @@
-//! What others cost: one kind's figures beside many objects of another kind, and beside many
-//! watches that are told nothing.
+//! Scaling benchmark: figures of one kind beside many objects of another kind, and beside many idle watches.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +14,7 @@ use crate::wire::{Address, Connection};
 
 /// Watches with a selector that nothing matches.
 const IDLE_WATCHES: usize = 1000;
-/// Rounds that count; one more comes first, for nothing, so that everything is warm.
+/// Measured rounds, after one for warm-up.
 const ROUNDS: usize = 5;
 const NOTES: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -29,15 +28,15 @@ pub(crate) struct Kind {
     pub(crate) event_p99: Duration,
 }
 
-/// Figures without and with company, and what the company is.
+/// Figures without and with the additional load, and its description.
 pub(crate) struct Growth {
     pub(crate) company: String,
     pub(crate) alone: Kind,
     pub(crate) beside: Kind,
 }
 
-/// Measures ConfigMaps on three servers: one alone, one beside `objects` custom resources, one beside
-/// idle watches. They take turns, so that whatever else the machine does troubles all of them alike.
+/// Measures ConfigMaps on three servers: alone, beside `objects` custom resources, and beside idle watches. They are
+/// measured in turn, so that noise affects all of them alike.
 pub(crate) async fn measure(targets: [&Target; 3], objects: usize) -> Result<Vec<Growth>> {
     let [alone, filled, watched] = targets.map(|target| target.address.clone());
     load::crd(&mut filled.connect().await?).await?;
@@ -65,7 +64,7 @@ pub(crate) async fn measure(targets: [&Target; 3], objects: usize) -> Result<Vec
     ])
 }
 
-/// The middle of every figure.
+/// The median of every figure.
 fn median(rounds: &[Kind]) -> Kind {
     let duration = |figure: fn(&Kind) -> Duration| {
         let mut figures: Vec<Duration> = rounds.iter().map(figure).collect();
@@ -123,7 +122,7 @@ async fn kind(address: &Address, round: usize) -> Result<Kind> {
     })
 }
 
-/// From sending a write to seeing its event, with one writer and one watcher.
+/// Latency from sending a write to receiving its event, with one writer and one watcher.
 async fn events(address: &Address, writer: &mut Connection, prefix: &str) -> Result<Vec<Duration>> {
     let mut watcher = address.connect().await?;
     let mut events = watch(writer, &mut watcher, "").await?;

@@ -1,4 +1,4 @@
-//! What is measured.
+//! The load of the API server benchmark.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use crate::wire::{Address, Connection};
 
 const CLIENTS: usize = 16;
 const OBJECTS: usize = 10_000;
-/// The object that shows that a kind is served.
+/// The index of the object that probes whether a kind is served.
 const PROBE: usize = 999_999;
 const GROUP: &str = "bench.cambium.dev";
 pub(crate) const JSON: &str = "application/json";
@@ -74,7 +74,7 @@ pub(crate) async fn measure(target: &mut Target) -> Result<Figures> {
     Ok(figures)
 }
 
-/// Makes this many objects; how many a second.
+/// Creates this many objects; returns the rate per second.
 pub(crate) async fn fill(address: &Address, count: usize) -> Result<f64> {
     let body = |index: usize| Bytes::from(object(index, 1).to_string());
     rate(
@@ -86,7 +86,7 @@ pub(crate) async fn fill(address: &Address, count: usize) -> Result<f64> {
     .await
 }
 
-/// How long an in-process server takes to be there; the fastest of a few, and the first.
+/// Start time of an in-process server: the fastest of a few, and the first.
 pub(crate) async fn in_process() -> Result<(Duration, Duration)> {
     let mut times = Vec::new();
     for _ in 0..20 {
@@ -120,7 +120,7 @@ fn object(index: usize, round: usize) -> Value {
     })
 }
 
-/// Makes the CRD; how long until an object of it can be made.
+/// Creates the CRD; returns the time until an object of it can be created.
 pub(crate) async fn crd(connection: &mut Connection) -> Result<Duration> {
     let text = |kind: &str| json!({"type": kind});
     let crd = json!({
@@ -259,7 +259,7 @@ async fn stream(address: &Address) -> Result<Duration> {
     Ok(best)
 }
 
-/// From sending a write to seeing its event, with one writer and one watcher.
+/// Latency from sending a write to receiving its event, with one writer and one watcher.
 async fn events(address: &Address) -> Result<(Duration, Duration)> {
     let (mut writer, mut watcher) = (address.connect().await?, address.connect().await?);
     let (_, list) = writer

@@ -2,14 +2,14 @@
 //! TLS, on this machine, in one run. It prints a table with both columns and the ratio.
 //!
 //! ```text
-//! target    a server under test: how to start it, what it costs
-//! wire      the client: one TLS connection, requests one after the other
-//! load      what is measured
-//! growth    what company costs: many objects of another kind, many idle watches
-//! moves     who has followed a publish or an edit, as a watch tells it
-//! soak      memory over time: idle watches, and everything at full speed
-//! rivals    controllers beside the ones that people run today
-//! table     what is printed
+//! target    a server under test: start-up, memory
+//! wire      the client: one TLS connection, sequential requests
+//! load      the load and its figures
+//! growth    scaling: many objects of another kind, many idle watches
+//! moves     counts updated consumers by a watch
+//! soak      memory over time: idle watches, and full load
+//! rivals    our controllers beside KubeVela and Crossplane
+//! table     output
 //! ```
 
 mod compositions;
@@ -90,7 +90,8 @@ fn compositions(mut arguments: impl Iterator<Item = String>) -> Result<()> {
     Ok(())
 }
 
-/// `cargo xtask bench definitions --peer` and `compositions --peer`: the same on Kubernetes, beside KubeVela or Crossplane.
+/// `cargo xtask bench definitions --peer` and `compositions --peer`: the same on Kubernetes, beside KubeVela or
+/// Crossplane.
 fn rivals(mut arguments: impl Iterator<Item = String>) -> Result<()> {
     let usage =
         "usage: cambium-bench rivals kubevela|crossplane CAMBIUM RIVAL RIVAL-CRDS KUBERNETES-BINARIES COUNT";
@@ -120,7 +121,7 @@ fn rivals(mut arguments: impl Iterator<Item = String>) -> Result<()> {
     Ok(())
 }
 
-/// `cargo xtask bench soak`: whether memory stays flat, and whether a client understands every answer.
+/// `cargo xtask bench soak`: whether memory stays flat, and every response is a valid one.
 #[expect(clippy::print_stdout, reason = "the figures are the program's answer")]
 fn soak(mut arguments: impl Iterator<Item = String>) -> Result<()> {
     let usage = "usage: cambium-bench soak CAMBIUM SECONDS";

@@ -1,4 +1,4 @@
-//! Who has moved, as a watch tells it.
+//! Counts updated objects by a watch.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use kube::api::{Api, DynamicObject};
 use kube::runtime::watcher::{self, Event};
 use tokio::sync::watch;
 
-/// What each object says, by name.
+/// The observed value of each object, by name.
 pub(crate) struct Moves(watch::Receiver<HashMap<String, String>>);
 
 impl Moves {
-    /// Watches objects; `says` reads one of them, and those that say nothing yet do not count.
+    /// Watches objects; `says` reads the value of an object, if it has one yet.
     pub(crate) fn watch(
         api: Api<DynamicObject>,
         config: watcher::Config,
@@ -34,7 +34,7 @@ impl Moves {
         Self(moves)
     }
 
-    /// Waits until the first of them says this.
+    /// Waits until the first object has this value.
     pub(crate) async fn first_at(&self, says: &str) {
         let mut moves = self.0.clone();
         // The sender ends with the runtime.
@@ -43,7 +43,7 @@ impl Moves {
             .await;
     }
 
-    /// Waits until so many of them say this. They are counted now and then: counting at each event would be felt.
+    /// Waits until `count` objects have this value. Counts at intervals, as counting at each event would distort the result.
     pub(crate) async fn all_at(&self, says: &str, count: usize) {
         let there = || self.0.borrow().values().filter(|known| *known == says).count();
         while there() < count {

@@ -1,5 +1,5 @@
-//! What hours do to a server, in minutes: many idle watches, and everything at once at full speed. Memory must stay
-//! flat, and every refusal must be one that a client understands.
+//! Soak test: many idle watches, and full load of all kinds. Memory must stay flat, and every error must be one that
+//! clients handle.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::wire::{Address, Connection};
 
 const NOTES: &str = "/api/v1/namespaces/default/configmaps";
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-/// How often memory is looked at.
+/// The number of memory samples.
 const SAMPLES: u32 = 20;
 /// Clients that write, each with a hundred objects of its own.
 const WRITERS: usize = 6;
@@ -26,19 +26,19 @@ const OBJECTS: usize = 100;
 /// Clients that list and watch everything, over and over.
 const READERS: usize = 2;
 
-/// Memory over time, and what else was seen.
+/// Memory over time, and errors.
 pub(crate) struct Soak {
     pub(crate) what: &'static str,
     pub(crate) seconds: u64,
-    /// Megabytes, evenly spaced; the first is taken when everything is warm.
+    /// Megabytes at equal intervals, after warm-up.
     pub(crate) memory: Vec<f64>,
     pub(crate) requests: u64,
-    /// Answers that were no success, by code and reason.
+    /// Error responses by code and reason.
     pub(crate) refusals: BTreeMap<String, u64>,
 }
 
 impl Soak {
-    /// How much the second half of the time needs beyond the first half's worst moment.
+    /// Growth of the second half's peak over the first half's.
     pub(crate) fn growth(&self) -> f64 {
         let worst = |part: &[f64]| part.iter().copied().fold(0.0, f64::max);
         let (before, after) = self.memory.split_at(self.memory.len() / 2);
@@ -46,7 +46,7 @@ impl Soak {
     }
 }
 
-/// A thousand watches that are told nothing.
+/// Soak test with a thousand idle watches.
 pub(crate) async fn watches(cambium: &Path, time: Duration) -> Result<Soak> {
     let target = target::cambium(cambium).await?;
     let watches = idle_watches(&target.address).await?;
@@ -61,7 +61,7 @@ pub(crate) async fn watches(cambium: &Path, time: Duration) -> Result<Soak> {
     })
 }
 
-/// Everything at once.
+/// Soak test with mixed full load.
 pub(crate) async fn mixed(cambium: &Path, time: Duration) -> Result<Soak> {
     let target = target::cambium(cambium).await?;
     let tally = Arc::new(Tally::default());
@@ -93,7 +93,7 @@ pub(crate) async fn mixed(cambium: &Path, time: Duration) -> Result<Soak> {
     })
 }
 
-/// Until logs are full and everything that is kept for a while is there.
+/// The warm-up time, until watch histories and caches are full.
 fn warm_up(time: Duration) -> Duration {
     (time / 4).min(Duration::from_mins(2))
 }
@@ -114,7 +114,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Counts an answer; an answer that no client would understand ends the run.
+    /// Counts a response; fails on an unexpected one.
     fn count(&self, code: u16, body: &[u8]) -> Result<()> {
         self.requests.fetch_add(1, Ordering::Relaxed);
         if code < 300 {
@@ -152,7 +152,7 @@ async fn send(
     tally.count(code, &answer)
 }
 
-/// Makes, applies, patches and deletes objects of its own.
+/// Creates, applies, patches and deletes objects.
 async fn write(address: Address, writer: usize, until: Instant, tally: Arc<Tally>) -> Result<()> {
     let mut connection = address.connect().await?;
     let json = "application/json";
@@ -193,7 +193,7 @@ async fn write(address: Address, writer: usize, until: Instant, tally: Arc<Tally
     Ok(())
 }
 
-/// Lists everything, and watches what comes for a while.
+/// Lists everything, and watches for a while.
 async fn read(address: Address, until: Instant, tally: Arc<Tally>) -> Result<()> {
     while Instant::now() < until {
         let mut connection = address.connect().await?;
@@ -213,7 +213,7 @@ async fn read(address: Address, until: Instant, tally: Arc<Tally>) -> Result<()>
     Ok(())
 }
 
-/// Makes a CRD and objects of it, and takes both away.
+/// Creates a CRD and objects of it, and deletes both.
 async fn define(address: Address, until: Instant, tally: Arc<Tally>) -> Result<()> {
     let mut connection = address.connect().await?;
     let json = "application/json";

@@ -1,4 +1,4 @@
-//! What is printed: one row a measure, one column a server, and the ratio.
+//! Prints result tables: one row per measure, one column per server, and the ratio.
 
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ pub(crate) fn print(columns: &[(&str, Figures)], in_process: &(Duration, Duratio
     println!("binary: {:.1} MB", megabytes(binary));
 }
 
-/// Prints what company costs: each kind's figures without and with it.
+/// Prints the scaling figures.
 #[expect(clippy::print_stdout, reason = "the table is this program's answer")]
 pub(crate) fn print_growth(growth: &[Growth]) {
     let milliseconds = |duration: Duration| duration.as_secs_f64() * 1000.0;

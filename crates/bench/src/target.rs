@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use crate::wire::Address;
 
-/// A server, up and ready.
+/// A running server.
 pub(crate) struct Target {
     pub(crate) address: Address,
-    /// From the first process's start until it said it was ready.
+    /// From the start of the first process until readiness.
     pub(crate) start: Duration,
     children: Vec<Child>,
     directory: tempfile::TempDir,
@@ -29,7 +29,7 @@ impl Target {
         self.children.iter().map(|child| resident(child.id())).sum()
     }
 
-    /// A file of its own.
+    /// The path of a file in its directory.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
@@ -48,7 +48,7 @@ impl Target {
         Ok(path)
     }
 
-    /// A client that is not counted.
+    /// A client whose requests are not counted.
     pub(crate) async fn client(&self) -> Result<kube::Client> {
         let kubeconfig = kube::config::Kubeconfig::read_from(self.kubeconfig("bench")?)?;
         let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await?;

@@ -1,4 +1,4 @@
-//! One TLS connection, requests one after the other: what a single busy client does.
+//! A client with one TLS connection and sequential requests.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use rustls::{DigitallySignedStruct, SignatureScheme};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-/// How a server is reached.
+/// The address and credentials of a server.
 #[derive(Clone)]
 pub(crate) struct Address {
     pub(crate) port: u16,
@@ -61,7 +61,7 @@ impl Address {
 }
 
 impl Connection {
-    /// Sends a request; the answer's code and body, the body not yet read.
+    /// Sends a request; returns status code and unread body.
     pub(crate) async fn start(
         &mut self,
         method: &str,
@@ -88,7 +88,7 @@ impl Connection {
         Ok((response.status().as_u16(), response.into_body()))
     }
 
-    /// Sends a request and reads the whole answer.
+    /// Sends a request and reads the response.
     pub(crate) async fn send(
         &mut self,
         method: &str,

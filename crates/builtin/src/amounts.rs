@@ -1,4 +1,4 @@
-//! How much of several resources: `cpu=500m,memory=1Gi`.
+//! Resource lists: quantities by resource name, `cpu=500m,memory=1Gi`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 
 use crate::Quantity;
 
-/// How much of each of some resources, by name.
+/// A resource list: quantities by resource name.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Amounts(BTreeMap<String, Quantity>);
 
 impl Amounts {
-    /// Reads a map of quantities; what is none is left out.
+    /// Parses a resource list; invalid quantities are left out.
     pub fn of(map: Option<&Value>) -> Self {
         let entries = map.and_then(Value::as_object).into_iter().flatten();
         entries
@@ -20,7 +20,7 @@ impl Amounts {
             .collect()
     }
 
-    /// As a map of quantities.
+    /// The resource list as JSON.
     pub fn to_json(&self) -> Value {
         let entries = self
             .iter()
@@ -28,32 +28,32 @@ impl Amounts {
         Value::Object(entries.collect::<Map<_, _>>())
     }
 
-    /// How much there is of a resource, if anything is said about it.
+    /// The quantity of a resource, if it is listed.
     pub fn get(&self, name: &str) -> Option<&Quantity> {
         self.0.get(name)
     }
 
-    /// Says how much there is of a resource.
+    /// Sets the quantity of a resource.
     pub fn set(&mut self, name: impl Into<String>, amount: Quantity) {
         self.0.insert(name.into(), amount);
     }
 
-    /// Every resource that something is said about, in order.
+    /// The resources and their quantities, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Quantity)> {
         self.0.iter().map(|(name, amount)| (name.as_str(), amount))
     }
 
-    /// Their names, in order.
+    /// The resource names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
-    /// Whether nothing is said about anything.
+    /// Whether no resource is listed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Adds what others are.
+    /// Adds the quantities of another list.
     pub fn add(&mut self, others: &Self) {
         for (name, amount) in others.iter() {
             match self.0.get_mut(name) {
@@ -63,14 +63,14 @@ impl Amounts {
         }
     }
 
-    /// Takes away what others are; what there is less of than nothing is kept as that.
+    /// Subtracts the quantities of another list; results may be negative.
     pub fn subtract(&mut self, others: &Self) {
         for (name, amount) in others.iter() {
             *self.0.entry(name.to_owned()).or_insert_with(|| Quantity::of(0)) -= amount;
         }
     }
 
-    /// Of each resource the greater amount.
+    /// Raises each quantity to the maximum of both lists.
     pub fn raise(&mut self, others: &Self) {
         for (name, amount) in others.iter() {
             if self.get(name).is_none_or(|mine| amount > mine) {
@@ -79,7 +79,7 @@ impl Amounts {
         }
     }
 
-    /// Only the resources that pass.
+    /// The resources that satisfy a predicate.
     #[must_use]
     pub fn only(&self, mut keep: impl FnMut(&str, &Quantity) -> bool) -> Self {
         let kept = self.iter().filter(|(name, amount)| keep(name, amount));
@@ -87,7 +87,7 @@ impl Amounts {
             .collect()
     }
 
-    /// Only the resources of which there is more than nothing.
+    /// The resources with a positive quantity.
     #[must_use]
     pub fn above_zero(&self) -> Self {
         self.only(|_, amount| !amount.is_zero() && !amount.is_negative())

@@ -1,4 +1,4 @@
-//! The columns of the built-in Tables, with the headings that kubectl's users know.
+//! The printer columns of built-in kinds.
 
 use crate::resource::Column;
 

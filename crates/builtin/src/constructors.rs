@@ -1,4 +1,4 @@
-//! The vocabulary of the generated files: schemas and fields as constants.
+//! Const constructors of schemas and fields, for the generated files.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ pub(crate) static STRINGS: Schema = list(&STRING);
 pub(crate) static STRING_SET: Schema = set(&STRING);
 pub(crate) static STRING_MAP: Schema = map(&STRING);
 
-/// A published type with fields, merged field by field.
+/// A named type with fields, granular.
 pub(crate) const fn object(name: &'static str, properties: &'static [Property]) -> Schema {
     schema(
         name,
@@ -26,7 +26,7 @@ pub(crate) const fn object(name: &'static str, properties: &'static [Property]) 
     )
 }
 
-/// A published type with fields, merged as a whole.
+/// A named type with fields, atomic.
 pub(crate) const fn atomic_object(name: &'static str, properties: &'static [Property]) -> Schema {
     schema(
         name,
@@ -67,7 +67,7 @@ pub(crate) const fn int_or_string(name: &'static str) -> Schema {
     )
 }
 
-/// An object of which nothing is known (`RawExtension`, `FieldsV1`).
+/// An object of unknown structure (`RawExtension`, `FieldsV1`).
 pub(crate) const fn raw_object(name: &'static str) -> Schema {
     schema(name, JsonType::Object, "", &[], MapType::Atomic, Keep::Everything)
 }
@@ -77,27 +77,27 @@ pub(crate) const fn any(name: &'static str) -> Schema {
     schema(name, JsonType::Any, "", &[], MapType::Atomic, Keep::Everything)
 }
 
-/// A list that merges as a whole.
+/// An atomic list.
 pub(crate) const fn list(items: &'static Schema) -> Schema {
     list_of(items, ListType::Atomic)
 }
 
-/// A list that merges as a set.
+/// A list of type `set`.
 pub(crate) const fn set(items: &'static Schema) -> Schema {
     list_of(items, ListType::Set)
 }
 
-/// A list that merges item by item.
+/// A list of type `map` with these keys.
 pub(crate) const fn keyed_list(items: &'static Schema, keys: &'static [Cow<'static, str>]) -> Schema {
     list_of(items, ListType::Map(Cow::Borrowed(keys)))
 }
 
-/// A map that merges key by key.
+/// A granular map.
 pub(crate) const fn map(values: &'static Schema) -> Schema {
     map_of(values, MapType::Granular)
 }
 
-/// A map that merges as a whole.
+/// An atomic map.
 pub(crate) const fn atomic_map(values: &'static Schema) -> Schema {
     map_of(values, MapType::Atomic)
 }
@@ -126,7 +126,7 @@ pub(crate) const fn inlined(path: &[u32]) -> u32 {
     number
 }
 
-/// The field must be there.
+/// Makes the field required.
 pub(crate) const fn required(mut field: Property) -> Property {
     field.required = true;
     field

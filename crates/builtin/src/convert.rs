@@ -1,7 +1,7 @@
-//! Resources that are served at more than one version but stored at one.
+//! Conversion of built-in resources that are served at several versions and stored at one.
 //!
-//! Nothing is lost either way: what the older form has no field for travels in annotations, under the
-//! names that upstream uses.
+//! Conversion is lossless: values without a field in the older version are kept in annotations, under upstream's
+//! names.
 
 pub(crate) mod autoscaler;
 pub(crate) mod event;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::resource::Resource;
 
-/// Turns an object as `resource` has it into the form in which it is stored.
+/// Converts an object of `resource` to the storage version.
 pub fn to_stored(resource: &Resource, object: Value) -> Value {
     match (resource.stored_as, resource.group) {
         (Some(_), "events.k8s.io") => event::to_core(object),
@@ -19,7 +19,7 @@ pub fn to_stored(resource: &Resource, object: Value) -> Value {
     }
 }
 
-/// Turns a stored object into the form that `resource` serves.
+/// Converts a stored object to the version of `resource`.
 pub fn from_stored(resource: &Resource, object: Value) -> Value {
     match (resource.stored_as, resource.group) {
         (Some(_), "events.k8s.io") => event::from_core(object),
@@ -28,7 +28,7 @@ pub fn from_stored(resource: &Resource, object: Value) -> Value {
     }
 }
 
-/// Moves a field, if it is there, under another name.
+/// Renames a field, if it exists.
 fn rename(map: &mut Map<String, Value>, from: &str, to: &str) {
     if let Some(value) = map.remove(from) {
         map.insert(to.to_owned(), value);

@@ -1,24 +1,23 @@
 //! The built-in Kubernetes kinds, as data.
 //!
-//! One row of [`RESOURCES`] and one static [`cambium_schema::Schema`] per kind; no code per kind
-//! but for what really differs (defaults, validation, the cells of a printed row).
-//! This crate is pure.
+//! Each kind is one row of [`RESOURCES`] and one static [`cambium_schema::Schema`]; code per kind exists only for
+//! defaults, validation and printer cells. This crate is pure.
 //!
 //! ```text
-//! resource, table     what is served: the rows of RESOURCES
-//! strategy            how the REST layer treats a kind, where kinds differ
-//! generated           the types, from `cargo xtask types`
-//! lookup              finding rows and types by name
-//! partial             the kinds that carry nothing but metadata
-//! selectable          the values that field selectors compare
-//! columns, printer    what `kubectl get` shows
-//! convert             rows that are stored in another row's form
-//! decode              reading an object into its type
-//! defaults            what the server fills in
-//! validation          what the server refuses
-//! quantity, amounts   how much of a resource, and of several
-//! pod_resources       what a pod asks for, altogether
-//! protobuf            the other wire format, along the same schemas
+//! resource, table     the resource table: group, version, kind, verbs, subresources, strategy
+//! strategy            differences between kinds in the REST layer and in admission
+//! generated           schemas, from `cargo xtask types`
+//! lookup              finds resources and types by name
+//! partial             PartialObjectMetadata
+//! selectable          values of field selectors
+//! columns, printer    printer columns and cells of `kubectl get`
+//! convert             conversion to and from the storage version
+//! decode              decoding as Go's typed decoder does
+//! defaults            defaulting
+//! validation          validation
+//! quantity, amounts   quantities and resource lists
+//! pod_resources       total requests and limits of a pod
+//! protobuf            the protobuf encoding, driven by the schemas
 //! ```
 
 pub mod convert;
@@ -50,6 +49,9 @@ pub use pod_resources::{Basis, has_pod_level_resources, pod_limits, pod_requests
 pub use printer::human_duration;
 pub use quantity::Quantity;
 pub use resource::{Column, Resource, Scope, Subresource, Verbs};
-pub use strategy::{Dependents, Generation, NameRule, OnWrite, Strategy, Termination};
+pub use strategy::{
+    AdmissionPlugin, Dependents, DynamicAdmission, Generation, LimitedAs, NameRule, OnWrite, Strategy,
+    Termination,
+};
 pub use table::RESOURCES;
 pub use validation::{validate, validate_resize};

@@ -1,4 +1,4 @@
-//! Finding resources and types by name.
+//! Finds resources and types by name.
 
 use std::collections::HashSet;
 
@@ -10,14 +10,14 @@ use crate::partial::partial;
 use crate::resource::Resource;
 use crate::table::RESOURCES;
 
-/// Finds a resource by its place in the URL.
+/// Finds a resource by group, version and plural.
 pub fn find(group: &str, version: &str, plural: &str) -> Option<&'static Resource> {
     RESOURCES
         .iter()
         .find(|row| row.plural == plural && row.group == group && row.version == version)
 }
 
-/// Finds a resource by the kind of its objects.
+/// Finds a resource by group, version and kind.
 pub fn find_kind(group: &str, version: &str, kind: &str) -> Option<&'static Resource> {
     RESOURCES
         .iter()
@@ -32,7 +32,7 @@ pub fn type_named(name: &str) -> Option<&'static Schema> {
         .map(|index| TYPES[index])
 }
 
-/// Every named type that a schema is made of, itself included, each once, parents before children.
+/// All named types in a schema, itself included, without duplicates, parents before children.
 pub fn types_in(schema: &Schema) -> impl Iterator<Item = &Schema> {
     let mut open = vec![schema];
     let mut seen = HashSet::new();
@@ -54,9 +54,9 @@ pub fn types_in(schema: &Schema) -> impl Iterator<Item = &Schema> {
     })
 }
 
-/// The default that the published schema of a built-in type states for a field, where there is one.
+/// The default of a field in the OpenAPI schema of a built-in type, if it has one.
 ///
-/// Server-side apply needs it for the keys of lists: a container port without `protocol` is the TCP one.
+/// Server-side apply needs it for list map keys: a container port without `protocol` is TCP.
 pub fn field_default(schema: &Schema, field: &str) -> Option<Value> {
     let found = DEFAULTS
         .iter()
@@ -64,7 +64,7 @@ pub fn field_default(schema: &Schema, field: &str) -> Option<Value> {
     serde_json::from_str(found.2).ok()
 }
 
-/// The schema of a kind that can be sent or answered by itself: a served kind, its list, or what subresources take.
+/// The schema of a top-level kind: a served kind, its list, or the body of a subresource.
 pub fn kind_schema(group: &str, version: &str, kind: &str) -> Option<&'static Schema> {
     let package = match (group, kind) {
         ("meta.k8s.io", "PartialObjectMetadata" | "PartialObjectMetadataList") => return partial(kind),
@@ -87,7 +87,7 @@ pub fn kind_schema(group: &str, version: &str, kind: &str) -> Option<&'static Sc
     kind_type(&format!("io.k8s.{package}.{version}.{kind}"))
 }
 
-/// A type that has `apiVersion` and `kind` of its own, not fields that happen to be called so.
+/// Finds a type with TypeMeta, not one with fields that happen to be named `apiVersion` and `kind`.
 fn kind_type(name: &str) -> Option<&'static Schema> {
     let is_own = |schema: &Schema, field: &str| {
         schema

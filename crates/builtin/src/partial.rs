@@ -1,4 +1,4 @@
-//! The kinds that carry nothing but metadata. Clients ask for them by `Accept`, and the published document does not have them.
+//! PartialObjectMetadata and its list, which clients request by `Accept` and which are not in the OpenAPI documents.
 
 use cambium_schema::{Property, Schema};
 

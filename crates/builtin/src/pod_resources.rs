@@ -1,19 +1,19 @@
-//! What a pod asks for altogether: its containers, the most that its start takes, and its overhead.
+//! Total requests and limits of a pod: containers, init containers and overhead.
 
 use serde_json::Value;
 
 use crate::Amounts;
 
-/// Whose word counts.
+/// Which values count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Basis {
-    /// What the pod wants, without its overhead.
+    /// The spec, without overhead.
     Wanted,
-    /// What the pod wants, or still has while it is being resized, and its overhead.
+    /// The maximum of spec and allocated resources during a resize, plus overhead.
     WantedOrHeld,
 }
 
-/// What the pod is promised.
+/// The total requests of a pod.
 pub fn pod_requests(pod: &Value, basis: Basis) -> Amounts {
     let mut sum = of_containers(pod, "requests", basis);
     of_pod(pod, "requests", basis, &mut sum);
@@ -23,7 +23,7 @@ pub fn pod_requests(pod: &Value, basis: Basis) -> Amounts {
     sum
 }
 
-/// What the pod may not exceed.
+/// The total limits of a pod.
 pub fn pod_limits(pod: &Value, basis: Basis) -> Amounts {
     let mut sum = of_containers(pod, "limits", basis);
     of_pod(pod, "limits", basis, &mut sum);
@@ -34,7 +34,7 @@ pub fn pod_limits(pod: &Value, basis: Basis) -> Amounts {
     sum
 }
 
-/// Whether something is asked for by the pod as a whole, and not by its containers.
+/// Whether the pod has pod-level resources.
 pub fn has_pod_level_resources(pod: &Value) -> bool {
     let lists = ["requests", "limits"].map(|list| Amounts::of(of_whole(pod, list)));
     lists.iter().any(|list| list.names().any(is_pod_level))
@@ -44,12 +44,12 @@ fn of_whole<'v>(pod: &'v Value, list: &str) -> Option<&'v Value> {
     pod.pointer("/spec/resources")?.get(list)
 }
 
-/// What may be asked for by the pod as a whole.
+/// Whether a resource is supported at pod level.
 fn is_pod_level(name: &str) -> bool {
     matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
 }
 
-/// The word of the whole pod replaces the sum of its containers.
+/// Pod-level resources replace the sum over the containers.
 fn of_pod(pod: &Value, list: &str, basis: Basis, sum: &mut Amounts) {
     for (name, amount) in Amounts::of(of_whole(pod, list)).iter() {
         let is_known = match basis {
@@ -118,7 +118,7 @@ fn of_container(pod: &Value, container: &Value, statuses: &str, list: &str, basi
     most
 }
 
-/// Whether a resize was asked for that the node can never carry out.
+/// Whether a pending resize is infeasible on the node.
 fn is_infeasible(pod: &Value) -> bool {
     let conditions = pod.pointer("/status/conditions").and_then(Value::as_array);
     conditions

@@ -1,6 +1,6 @@
-//! The cells of the built-in Tables, computed as upstream's server computes them.
+//! Printer cells of built-in kinds, as upstream prints them.
 //!
-//! A printer reads whatever is there: an object that lacks a field prints as a new one would.
+//! A printer tolerates missing fields: they print as those of a new object.
 
 pub(crate) mod access;
 pub(crate) mod autoscaler;
@@ -27,10 +27,10 @@ use serde_json::{Value, json};
 use self::age::age;
 pub use self::age::human_duration;
 
-/// What fills a row: the object and the time it is printed at.
+/// Computes the cells of a row from an object and the current time.
 pub(crate) type Cells = fn(object: &Value, now: Timestamp) -> Vec<Value>;
 
-/// Name and time of creation, for kinds that have no columns of their own.
+/// Name and creation time, for kinds without printer columns.
 pub(crate) fn name_created_at(object: &Value, _now: Timestamp) -> Vec<Value> {
     let created = read::text(&object["metadata"]["creationTimestamp"]);
     vec![read::name(object), json!(created)]

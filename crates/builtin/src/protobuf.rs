@@ -1,13 +1,12 @@
 //! The protobuf encoding of built-in kinds, transcoded to and from JSON along their schemas.
 //!
-//! There is no code per type: a [`Schema`](cambium_schema::Schema) knows each field's number. What cannot be
-//! read off it:
+//! There is no code per type: a [`Schema`](cambium_schema::Schema) has the number of each field. Exceptions:
 //!
 //! - a struct that Go inlines in JSON is nested in protobuf; the field's number is then a path, 8 bits per level;
-//! - Go writes the zero of every scalar that is not a pointer, so whether a zero says anything is
+//! - Go writes the zero value of every scalar that is not a pointer, so the fields whose zero is significant are
 //!   generated beside the schemas;
 //! - a list inside a map or a list is wrapped in a message with the one field 1;
-//! - a few types have a form of their own (times, quantities, raw JSON).
+//! - a few types have special encodings (times, quantities, raw JSON).
 
 mod decode;
 mod encode;
@@ -18,10 +17,10 @@ pub use decode::{DecodeError, MAX_BYTES, decode, decode_message};
 pub use encode::{EncodeError, encode, encode_message, watch_frame};
 pub use wire::{put_bytes, put_fixed64, put_varint};
 
-/// What every encoded object starts with.
+/// The magic prefix of an encoded object.
 pub const MAGIC: &[u8; 4] = b"k8s\0";
 
-/// How deep messages may be nested.
+/// Maximum nesting of messages.
 const MAX_DEPTH: usize = 200;
 
 /// The part of a field number's path that comes after `level` outer numbers, outermost lowest.

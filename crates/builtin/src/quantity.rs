@@ -1,6 +1,6 @@
-//! Amounts of resources: `500m`, `1.5Gi`, `1e3`.
+//! Resource quantities: `500m`, `1.5Gi`, `1e3`.
 //!
-//! A quantity is a whole number times a power of ten, and remembers the family of suffixes it was written with.
+//! A quantity is an integer times a power of ten, and remembers the format (suffix family) it was written in.
 
 mod arithmetic;
 
@@ -12,9 +12,9 @@ const FORMAT_WRONG: &str =
 const SUFFIX_WRONG: &str = "unable to parse quantity's suffix";
 const NUMBER_WRONG: &str = "unable to parse numeric part of quantity";
 
-/// More digits than this before the point are not a quantity of anything.
+/// Maximum digits before the decimal point.
 const MOST_WHOLE_DIGITS: usize = 26;
-/// Digits after the point that can be told apart.
+/// Significant digits after the decimal point.
 const MOST_FRACTION_DIGITS: usize = 11;
 
 const DECIMAL: [(&str, i64); 10] = [
@@ -31,13 +31,13 @@ const DECIMAL: [(&str, i64); 10] = [
 ];
 const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
-/// An amount of a resource.
+/// A resource quantity.
 #[derive(Debug, Clone)]
 pub struct Quantity {
     value: i128,
     scale: i64,
     format: Format,
-    /// The text it was read from, when that is how it is written.
+    /// The text that it was parsed from, if it is canonical.
     text: Option<String>,
 }
 
@@ -49,7 +49,7 @@ enum Format {
 }
 
 impl Quantity {
-    /// Reads a quantity; the error is worded as Kubernetes words it.
+    /// Parses a quantity, with Kubernetes' error messages.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         let text = text.trim();
         if text.is_empty() {
@@ -63,23 +63,23 @@ impl Quantity {
         }
     }
 
-    /// Whether there is less than nothing of it.
+    /// Whether it is negative.
     pub fn is_negative(&self) -> bool {
         self.value < 0
     }
 
-    /// Whether there is nothing of it.
+    /// Whether it is zero.
     pub fn is_zero(&self) -> bool {
         self.value == 0
     }
 
-    /// Whether it is a whole number.
+    /// Whether it is an integer.
     pub fn is_whole(&self) -> bool {
         let (_, exponent) = without_tens(self.value, self.scale);
         self.value == 0 || exponent >= 0
     }
 
-    /// Whether it is one or more times a whole amount.
+    /// Whether it is a multiple of another quantity.
     pub fn is_multiple_of(&self, part: &Self) -> bool {
         match (self.whole(), part.whole()) {
             (Some(all), Some(part)) => part > 0 && all > 0 && all % part == 0,
@@ -87,7 +87,7 @@ impl Quantity {
         }
     }
 
-    /// The least number of thousandths that is no less.
+    /// Rounds up to thousandths.
     pub fn round_up_to_milli(&mut self) {
         if self.scale >= -3 {
             return;
@@ -180,7 +180,7 @@ impl Quantity {
     }
 }
 
-/// A quantity's text, taken apart.
+/// The parts of a quantity's text.
 struct Parts<'t> {
     negative: bool,
     whole: &'t str,
@@ -209,7 +209,7 @@ impl<'t> Parts<'t> {
         })
     }
 
-    /// All digits as one number, and how many of them are behind the point.
+    /// All digits as one integer, and the number of digits after the decimal point.
     fn number(&self) -> Result<(i128, i64), &'static str> {
         if self.whole.len() > MOST_WHOLE_DIGITS {
             return Err(NUMBER_WRONG);
@@ -235,7 +235,7 @@ fn leading_digits(text: &str) -> (&str, &str) {
     )
 }
 
-/// The family of a suffix, and the power of ten or of two that it stands for.
+/// The format of a suffix, and its power of ten or two.
 fn suffix(text: &str) -> Result<(Format, i64), &'static str> {
     if let Some((_, exponent)) = DECIMAL.iter().find(|(suffix, _)| *suffix == text) {
         return Ok((Format::Decimal, *exponent));
@@ -304,7 +304,7 @@ fn binary(text: &str, parts: &Parts, exponent: i64) -> Result<Quantity, &'static
     Ok(quantity)
 }
 
-/// The least multiple of `10^to` that is no nearer to zero than `value * 10^from`.
+/// Rounds `value * 10^from` away from zero to a multiple of `10^to`.
 fn rounded_up(value: i128, from: i64, to: i64) -> i128 {
     let steps = to - from;
     if value == 0 || steps <= 0 {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::strategy::Strategy;
 
-/// One resource at one version, as discovery shows it and as the REST layer serves it.
+/// One resource at one version: discovery, schema, printing and strategy.
 #[derive(Debug)]
 pub struct Resource {
     /// The API group; empty for the core group.
@@ -14,23 +14,23 @@ pub struct Resource {
     pub version: &'static str,
     /// The kind of its objects.
     pub kind: &'static str,
-    /// The name in URLs.
+    /// The plural name, as in URLs.
     pub plural: &'static str,
-    /// The name for a person who means one of them.
+    /// The singular name.
     pub singular: &'static str,
-    /// Abbreviations that kubectl accepts.
+    /// Short names.
     pub short_names: &'static [&'static str],
-    /// Groups of resources such as `all`.
+    /// Categories such as `all`.
     pub categories: &'static [&'static str],
-    /// Whether objects live in namespaces.
+    /// The scope of objects.
     pub scope: Scope,
-    /// Which verbs there are.
+    /// The supported verbs.
     pub verbs: Verbs,
-    /// The shape of its objects.
+    /// The schema of its objects.
     pub schema: &'static Schema,
     /// Its subresources, `status` included.
     pub subresources: &'static [Subresource],
-    /// The columns of its Table, after which `cells` fills the rows.
+    /// The printer columns, for which `cells` computes the values.
     pub columns: &'static [Column],
     /// The cells of one object's row; `now` is needed for ages.
     pub cells: fn(object: &Value, now: jiff::Timestamp) -> Vec<Value>,
@@ -39,27 +39,27 @@ pub struct Resource {
     /// The `(group, version)` in which objects are stored, when it is not this row's own
     /// (core Events and `events.k8s.io` Events are the same objects).
     pub stored_as: Option<(&'static str, &'static str)>,
-    /// How the REST layer treats its objects.
+    /// The strategy of the REST layer and admission.
     pub strategy: Strategy,
 }
 
-/// Whether objects live in namespaces.
+/// The scope of objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// In a namespace.
+    /// Namespaced.
     Namespaced,
-    /// In the cluster.
+    /// Cluster-scoped.
     Cluster,
 }
 
-/// Which verbs a resource has.
+/// The verbs of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verbs {
     /// All of them: the object is stored.
     Stored,
-    /// All but deleting a whole collection at once: too much would go with it (`Namespace`).
+    /// All but `deletecollection` (`Namespace`).
     StoredWithoutDeleteCollection,
-    /// Only create: a question that is answered at once (`SelfSubjectAccessReview`).
+    /// Only `create`: a review that is answered at once (`SelfSubjectAccessReview`).
     CreateOnly,
 }
 
@@ -85,21 +85,21 @@ impl Verbs {
     }
 }
 
-/// A further endpoint of an object.
+/// A subresource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subresource {
-    /// `status`: the same object, of which only the status is written.
+    /// `status`.
     Status,
-    /// `scale`: an `autoscaling/v1` Scale view; JSON paths as a CRD would give them.
+    /// `scale`: an `autoscaling/v1` Scale; JSON paths as in a CRD.
     Scale {
-        /// Where the wanted number of replicas is.
+        /// The path of the desired replicas.
         spec_replicas: &'static str,
-        /// Where the actual number of replicas is.
+        /// The path of the actual replicas.
         status_replicas: &'static str,
-        /// Where the label selector is (an object for built-ins); empty when there is none.
+        /// The path of the label selector (an object for built-in kinds); empty when there is none.
         selector: &'static str,
     },
-    /// Any other, by name and by the kind it takes (`pods/eviction`, `serviceaccounts/token`, `namespaces/finalize`).
+    /// Any other, by name and body kind (`pods/eviction`, `serviceaccounts/token`, `namespaces/finalize`).
     Other {
         /// The last segment of the URL.
         name: &'static str,
@@ -110,16 +110,16 @@ pub enum Subresource {
     },
 }
 
-/// One column of a Table.
+/// A printer column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
-    /// The heading.
+    /// The name of the column.
     pub name: &'static str,
     /// The OpenAPI type of the cells.
     pub kind: &'static str,
     /// The OpenAPI format; `name` marks the primary column.
     pub format: &'static str,
-    /// What the column shows.
+    /// The description of the column.
     pub description: &'static str,
     /// 0 is always shown; above 0 only with `-o wide`.
     pub priority: i32,

@@ -1,15 +1,17 @@
-//! The vocabulary of the table: a row, and what sets it apart from the usual one.
+//! Const builders for rows of the resource table.
 
 use cambium_schema::Schema;
 
 use crate::columns;
 use crate::printer::{self, Cells};
 use crate::resource::{Column, Resource, Scope, Subresource, Verbs};
-use crate::strategy::{Dependents, Generation, NameRule, OnWrite, Strategy, Termination};
+use crate::strategy::{
+    AdmissionPlugin, Dependents, DynamicAdmission, Generation, NameRule, OnWrite, Strategy, Termination,
+};
 
 pub(crate) const API_EXTENSIONS: &[&str] = &["api-extensions"];
 
-/// A stored, namespaced resource at version `v1`, printed as upstream prints a kind it knows nothing about.
+/// A stored, namespaced resource at version `v1`, with the default printer columns.
 pub(crate) const fn row(
     group: &'static str,
     kind: &'static str,
@@ -67,7 +69,27 @@ pub(crate) const fn device(
     row("resource.k8s.io", kind, plural, singular, schema)
 }
 
-pub(crate) const fn admission(
+/// An admission policy kind, to which policies and webhooks do not apply.
+pub(crate) const fn admission_policy(
+    kind: &'static str,
+    plural: &'static str,
+    singular: &'static str,
+    schema: &'static Schema,
+) -> Resource {
+    admission_registration(kind, plural, singular, schema).dynamic_admission(DynamicAdmission::Exempt)
+}
+
+/// A webhook configuration, to which webhooks do not apply.
+pub(crate) const fn webhook_configuration(
+    kind: &'static str,
+    plural: &'static str,
+    singular: &'static str,
+    schema: &'static Schema,
+) -> Resource {
+    admission_registration(kind, plural, singular, schema).dynamic_admission(DynamicAdmission::Policies)
+}
+
+const fn admission_registration(
     kind: &'static str,
     plural: &'static str,
     singular: &'static str,
@@ -79,6 +101,19 @@ pub(crate) const fn admission(
         .generation(Generation::Spec)
         .conditional_update()
         .on_write(OnWrite::CompileExpressions)
+}
+
+/// A review: answered at once and never stored.
+pub(crate) const fn review(
+    group: &'static str,
+    kind: &'static str,
+    plural: &'static str,
+    singular: &'static str,
+    schema: &'static Schema,
+) -> Resource {
+    row(group, kind, plural, singular, schema)
+        .verbs(Verbs::CreateOnly)
+        .dynamic_admission(DynamicAdmission::Exempt)
 }
 
 pub(crate) const fn other(
@@ -151,7 +186,7 @@ impl Resource {
         self
     }
 
-    /// A PUT must say which resource version it replaces.
+    /// A PUT must set `resourceVersion`.
     pub(crate) const fn conditional_update(mut self) -> Self {
         self.strategy.allow_unconditional_update = false;
         self
@@ -174,6 +209,16 @@ impl Resource {
 
     pub(crate) const fn on_write(mut self, on_write: OnWrite) -> Self {
         self.strategy.on_write = on_write;
+        self
+    }
+
+    pub(crate) const fn admission(mut self, plugins: &'static [AdmissionPlugin]) -> Self {
+        self.strategy.admission = plugins;
+        self
+    }
+
+    pub(crate) const fn dynamic_admission(mut self, rules: DynamicAdmission) -> Self {
+        self.strategy.dynamic_admission = rules;
         self
     }
 }

@@ -1,13 +1,13 @@
-//! The values that field selectors compare.
+//! The values of fields for field selectors.
 
 use serde_json::Value;
 
 use crate::resource::Resource;
 
 impl Resource {
-    /// The value of a selectable field as text, or nothing when it cannot be selected by.
+    /// The value of a selectable field as text; `None` when the field is not selectable.
     ///
-    /// A field that the object lacks has the text of its zero value: `spec.nodeName=` finds pods without a node.
+    /// A missing field has the text of its zero value: `spec.nodeName=` selects unscheduled pods.
     pub fn selectable_value(&self, object: &Value, field: &str) -> Option<String> {
         let metadata = field == "metadata.name" || field == "metadata.namespace";
         if !metadata && !self.selectable_fields.contains(&field) {

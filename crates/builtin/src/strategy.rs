@@ -1,26 +1,30 @@
-//! How the REST layer treats the objects of a kind, where kinds differ. Named after the strategies of upstream's registries.
+//! Strategies: differences between kinds in the REST layer and in admission, named after those of upstream's registries.
 
 use cambium_schema::names;
 
-/// What a kind asks of the REST layer.
+/// The strategy of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Strategy {
-    /// What the names of its objects must look like.
+    /// The validation of object names.
     pub names: NameRule,
-    /// What its `metadata.generation` counts.
+    /// The changes that increment `metadata.generation`.
     pub generation: Generation,
     /// Whether a PUT may create an object.
     pub allow_create_on_update: bool,
-    /// Whether a PUT may leave open which resource version it replaces.
+    /// Whether a PUT may omit `resourceVersion`.
     pub allow_unconditional_update: bool,
-    /// Whether a deletion answers with the object that was deleted, and not with a `Status`.
+    /// Whether a deletion responds with the deleted object instead of a `Status`.
     pub return_deleted_object: bool,
-    /// What becomes of dependents when whoever deletes an object does not say.
+    /// The default propagation policy of deletions.
     pub dependents: Dependents,
-    /// What keeps an object after it was deleted.
+    /// What delays the removal of a deleted object.
     pub termination: Termination,
-    /// What a write does besides storing the object.
+    /// Additional steps of a write.
     pub on_write: OnWrite,
+    /// The built-in admission plugins that act on it; most kinds have none.
+    pub admission: &'static [AdmissionPlugin],
+    /// Which of the cluster's own admission rules see its requests.
+    pub dynamic_admission: DynamicAdmission,
 }
 
 impl Strategy {
@@ -34,6 +38,8 @@ impl Strategy {
         dependents: Dependents::Deleted,
         termination: Termination::Finalizers,
         on_write: OnWrite::Store,
+        admission: &[],
+        dynamic_admission: DynamicAdmission::PoliciesAndWebhooks,
     };
 
     /// The kinds that CRDs define.
@@ -44,21 +50,21 @@ impl Strategy {
     };
 }
 
-/// What the names of objects must look like.
+/// The validation of object names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameRule {
     /// A DNS subdomain (RFC 1123).
     Subdomain,
     /// A DNS label (RFC 1123): it becomes part of a host name.
     Label,
-    /// Whatever can stand in a URL.
+    /// A URL path segment.
     PathSegment,
     /// An IP address in its canonical form.
     Address,
 }
 
 impl NameRule {
-    /// What is wrong with a name.
+    /// Validates a name; returns the errors.
     pub fn check(self, name: &str) -> Vec<String> {
         match self {
             Self::Subdomain => names::dns1123_subdomain(name),
@@ -79,60 +85,104 @@ fn address(name: &str) -> Vec<String> {
     }
 }
 
-/// What `metadata.generation` counts.
+/// The changes that increment `metadata.generation`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Generation {
     /// The kind has no generation.
     Uncounted,
     /// Changes of the spec; of kinds without a spec, of everything but metadata.
     Spec,
-    /// As `Spec`, and changes of annotations: a Deployment passes them on to its ReplicaSets.
+    /// As `Spec`, and changes of annotations: the Deployment controller copies them to ReplicaSets.
     SpecAndAnnotations,
-    /// Changes of everything but metadata, and but the status where that is a subresource.
+    /// Changes of everything but metadata, and but the status if that is a subresource.
     AllButStatus,
 }
 
-/// What becomes of dependents when whoever deletes an object does not say.
+/// The default propagation policy of deletions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dependents {
     /// The garbage collector deletes them in the background.
     Deleted,
-    /// They are orphaned: the kind is older than garbage collection.
+    /// They are orphaned: the kind predates garbage collection.
     Orphaned,
     /// They are orphaned, and the client is warned.
     OrphanedWithWarning,
 }
 
-/// What keeps an object after it was deleted.
+/// What delays the removal of a deleted object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Termination {
     /// Finalizers.
     Finalizers,
-    /// Finalizers, and the grace period that somebody needs to stop it (pods).
+    /// Finalizers and the grace period (pods).
     GracePeriod,
-    /// Finalizers, and those in its spec: its content has to be deleted (namespaces).
+    /// Finalizers and `spec.finalizers`: its content is deleted first (namespaces).
     SpecFinalizers,
-    /// Finalizers, one of which waits for the objects of the kind that it defines (CRDs).
+    /// Finalizers, one of which waits for the custom resources to be deleted (CRDs).
     Instances,
 }
 
-/// What a write does besides storing the object.
+/// Additional steps of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnWrite {
     /// Nothing.
     Store,
-    /// The object gets addresses and ports of the cluster (services).
+    /// Cluster IPs and node ports are allocated (services).
     AllocateAddresses,
-    /// A role or binding may not give more than its writer has.
+    /// Privilege escalation is prevented (roles and bindings).
     CheckGrants,
-    /// Its expressions are compiled (webhook configurations, admission policies).
+    /// CEL expressions are compiled (webhook configurations, admission policies).
     CompileExpressions,
-    /// Its schemas are compiled, and versions that objects are stored at are noted (CRDs).
+    /// Schemas are compiled, and `status.storedVersions` is updated (CRDs).
     DefineResources,
-    /// Its quality of service follows from its resources (pods).
+    /// The QoS class is set (pods).
     DeriveQualityOfService,
-    /// It says who wrote it, and its spec never changes (CertificateSigningRequests).
+    /// The requesting user is recorded, and the spec is immutable (CertificateSigningRequests).
     RecordRequester,
-    /// Groups that are served here are available at once (APIServices).
+    /// Local APIServices are marked available at once.
     RegisterGroup,
+}
+
+/// An admission plugin that is compiled into kube-apiserver and acts on a few kinds, by its upstream name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AdmissionPlugin {
+    /// `CertificateApproval` and `CertificateSigning`: approving and signing need a right on the signer.
+    CertificateApproval,
+    /// `DefaultStorageClass`: a claim without a class gets the default StorageClass.
+    DefaultStorageClass,
+    /// `DefaultTolerationSeconds`: a pod tolerates an unready or unreachable node for five minutes.
+    DefaultTolerationSeconds,
+    /// `LimitRanger`: LimitRanges of the namespace default and bound the object.
+    LimitRanger(LimitedAs),
+    /// `NamespaceLifecycle` where the objects are namespaces: the permanent ones may not be deleted, and a
+    /// `namespaceSelector` is matched against their own labels.
+    NamespaceLifecycle,
+    /// `Priority` for pods: the PriorityClass decides priority and preemption policy.
+    Priority,
+    /// `Priority` for PriorityClasses: there is one global default at most.
+    PriorityDefault,
+    /// `RuntimeClass`: the RuntimeClass that a pod names exists.
+    RuntimeClass,
+    /// `ServiceAccount`: a pod runs as a ServiceAccount of its namespace and mounts a token of it.
+    ServiceAccount,
+}
+
+/// As which `type` of a LimitRange's limits an object is bounded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitedAs {
+    /// `Pod` and `Container`.
+    Pod,
+    /// `PersistentVolumeClaim`.
+    PersistentVolumeClaim,
+}
+
+/// Which of the cluster's own admission rules see the requests for a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DynamicAdmission {
+    /// Admission policies and webhooks.
+    PoliciesAndWebhooks,
+    /// Policies, but not webhooks: a broken webhook configuration must stay repairable.
+    Policies,
+    /// Neither: a wrong policy must stay repairable, and reviews are answered without being stored.
+    Exempt,
 }

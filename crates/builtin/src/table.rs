@@ -9,8 +9,10 @@ use crate::generated::{
 };
 use crate::printer;
 use crate::resource::{Resource, Subresource, Verbs};
-use crate::row::{API_EXTENSIONS, admission, core, device, other, rbac, row};
-use crate::strategy::{Dependents, Generation, NameRule, OnWrite, Termination};
+use crate::row::{
+    API_EXTENSIONS, admission_policy, core, device, other, rbac, review, row, webhook_configuration,
+};
+use crate::strategy::{AdmissionPlugin, Dependents, Generation, LimitedAs, NameRule, OnWrite, Termination};
 
 /// Every built-in resource, in the order of discovery.
 pub static RESOURCES: &[Resource] = &[
@@ -44,6 +46,7 @@ pub static RESOURCES: &[Resource] = &[
     core("Namespace", "namespaces", "namespace", &core_v1::NAMESPACE)
         .names(NameRule::Label)
         .termination(Termination::SpecFinalizers)
+        .admission(&[AdmissionPlugin::NamespaceLifecycle])
         .cluster_scoped()
         .verbs(Verbs::StoredWithoutDeleteCollection)
         .short_names(&["ns"])
@@ -69,6 +72,10 @@ pub static RESOURCES: &[Resource] = &[
         &core_v1::PERSISTENT_VOLUME_CLAIM,
     )
     .return_deleted_object()
+    .admission(&[
+        AdmissionPlugin::LimitRanger(LimitedAs::PersistentVolumeClaim),
+        AdmissionPlugin::DefaultStorageClass,
+    ])
     .short_names(&["pvc"])
     .subresources(&[Subresource::Status])
     .prints(
@@ -91,6 +98,13 @@ pub static RESOURCES: &[Resource] = &[
         .return_deleted_object()
         .termination(Termination::GracePeriod)
         .on_write(OnWrite::DeriveQualityOfService)
+        .admission(&[
+            AdmissionPlugin::ServiceAccount,
+            AdmissionPlugin::LimitRanger(LimitedAs::Pod),
+            AdmissionPlugin::Priority,
+            AdmissionPlugin::DefaultTolerationSeconds,
+            AdmissionPlugin::RuntimeClass,
+        ])
         .short_names(&["po"])
         .categories(ALL)
         .selects(&[
@@ -269,59 +283,53 @@ pub static RESOURCES: &[Resource] = &[
         ])
         .stored_as("", "v1")
         .prints(columns::EVENT, printer::event::events_event),
-    row(
+    review(
         "authentication.k8s.io",
         "SelfSubjectReview",
         "selfsubjectreviews",
         "selfsubjectreview",
         &authentication_v1::SELF_SUBJECT_REVIEW,
     )
-    .cluster_scoped()
-    .verbs(Verbs::CreateOnly),
-    row(
+    .cluster_scoped(),
+    review(
         "authentication.k8s.io",
         "TokenReview",
         "tokenreviews",
         "tokenreview",
         &authentication_v1::TOKEN_REVIEW,
     )
-    .cluster_scoped()
-    .verbs(Verbs::CreateOnly),
-    row(
+    .cluster_scoped(),
+    review(
         "authorization.k8s.io",
         "LocalSubjectAccessReview",
         "localsubjectaccessreviews",
         "localsubjectaccessreview",
         &authorization_v1::LOCAL_SUBJECT_ACCESS_REVIEW,
-    )
-    .verbs(Verbs::CreateOnly),
-    row(
+    ),
+    review(
         "authorization.k8s.io",
         "SelfSubjectAccessReview",
         "selfsubjectaccessreviews",
         "selfsubjectaccessreview",
         &authorization_v1::SELF_SUBJECT_ACCESS_REVIEW,
     )
-    .cluster_scoped()
-    .verbs(Verbs::CreateOnly),
-    row(
+    .cluster_scoped(),
+    review(
         "authorization.k8s.io",
         "SelfSubjectRulesReview",
         "selfsubjectrulesreviews",
         "selfsubjectrulesreview",
         &authorization_v1::SELF_SUBJECT_RULES_REVIEW,
     )
-    .cluster_scoped()
-    .verbs(Verbs::CreateOnly),
-    row(
+    .cluster_scoped(),
+    review(
         "authorization.k8s.io",
         "SubjectAccessReview",
         "subjectaccessreviews",
         "subjectaccessreview",
         &authorization_v1::SUBJECT_ACCESS_REVIEW,
     )
-    .cluster_scoped()
-    .verbs(Verbs::CreateOnly),
+    .cluster_scoped(),
     row(
         "autoscaling",
         "HorizontalPodAutoscaler",
@@ -373,6 +381,7 @@ pub static RESOURCES: &[Resource] = &[
         &certificates_v1::CERTIFICATE_SIGNING_REQUEST,
     )
     .on_write(OnWrite::RecordRequester)
+    .admission(&[AdmissionPlugin::CertificateApproval])
     .cluster_scoped()
     .short_names(&["csr"])
     .selects(&["spec.signerName"])
@@ -546,7 +555,7 @@ pub static RESOURCES: &[Resource] = &[
         columns::VOLUME_ATTRIBUTES_CLASS,
         printer::storage::volume_attributes_class,
     ),
-    admission(
+    admission_policy(
         "MutatingAdmissionPolicy",
         "mutatingadmissionpolicies",
         "mutatingadmissionpolicy",
@@ -556,7 +565,7 @@ pub static RESOURCES: &[Resource] = &[
         columns::MUTATING_ADMISSION_POLICY,
         printer::extension::mutating_admission_policy,
     ),
-    admission(
+    admission_policy(
         "MutatingAdmissionPolicyBinding",
         "mutatingadmissionpolicybindings",
         "mutatingadmissionpolicybinding",
@@ -566,7 +575,7 @@ pub static RESOURCES: &[Resource] = &[
         columns::ADMISSION_POLICY_BINDING,
         printer::extension::admission_policy_binding,
     ),
-    admission(
+    webhook_configuration(
         "MutatingWebhookConfiguration",
         "mutatingwebhookconfigurations",
         "mutatingwebhookconfiguration",
@@ -576,7 +585,7 @@ pub static RESOURCES: &[Resource] = &[
         columns::WEBHOOK_CONFIGURATION,
         printer::extension::webhook_configuration,
     ),
-    admission(
+    admission_policy(
         "ValidatingAdmissionPolicy",
         "validatingadmissionpolicies",
         "validatingadmissionpolicy",
@@ -587,7 +596,7 @@ pub static RESOURCES: &[Resource] = &[
         columns::VALIDATING_ADMISSION_POLICY,
         printer::extension::validating_admission_policy,
     ),
-    admission(
+    admission_policy(
         "ValidatingAdmissionPolicyBinding",
         "validatingadmissionpolicybindings",
         "validatingadmissionpolicybinding",
@@ -597,7 +606,7 @@ pub static RESOURCES: &[Resource] = &[
         columns::ADMISSION_POLICY_BINDING,
         printer::extension::admission_policy_binding,
     ),
-    admission(
+    webhook_configuration(
         "ValidatingWebhookConfiguration",
         "validatingwebhookconfigurations",
         "validatingwebhookconfiguration",
@@ -630,6 +639,7 @@ pub static RESOURCES: &[Resource] = &[
         &scheduling_v1::PRIORITY_CLASS,
     )
     .generation(Generation::Spec)
+    .admission(&[AdmissionPlugin::PriorityDefault])
     .cluster_scoped()
     .short_names(&["pc"])
     .prints(columns::PRIORITY_CLASS, printer::cluster::priority_class),

@@ -1,25 +1,25 @@
-//! What running a call costs.
+//! Runtime cost of function calls.
 
 use crate::limits::{REGEX_FACTOR, TEXT_FACTOR};
 use crate::meter;
 use crate::value::Value;
 
-/// How the cost of a call follows from its arguments.
+/// The cost model of a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Charge {
-    /// Always the same.
+    /// A constant.
     Fixed(u64),
-    /// The first argument is read, this many times.
+    /// Proportional to the size of the first argument.
     ReadFirst(f64),
-    /// The result is written, this many times.
+    /// Proportional to the size of the result.
     WriteResult(f64),
-    /// The first argument and all it holds are read.
+    /// The first argument is traversed recursively.
     Traverse,
     /// The second argument has this many items.
     CountSecond,
     /// The shorter of two arguments is read.
     ReadShorter,
-    /// As `ReadShorter`, but values of Kubernetes' own types are compared at once.
+    /// As `ReadShorter`, but values of Kubernetes' library types compare at constant cost.
     Compare,
     /// Both arguments are read.
     ReadBoth,
@@ -35,18 +35,18 @@ pub(crate) enum Charge {
     Validate,
     /// A selector is read.
     Selector,
-    /// All items of one list are compared with all of the other, this many times.
+    /// All items of one list are compared with all of the other.
     CompareItems(f64),
-    /// A list is made with the items of the result.
+    /// A list is created with the items of the result.
     MakeList,
-    /// Lists inside a list become one.
+    /// Nested lists are flattened.
     Flatten,
     /// The items of the list at this position are compared with each other.
     SortItems(usize),
 }
 
 impl Charge {
-    /// The charge for a call; the overload is empty when it is not known before the call.
+    /// The cost model of a call; the overload is empty when it is not known before the call.
     pub(crate) fn of(function: &str, overload: &str) -> Self {
         match function {
             "check" => Self::Fixed(350_000),
@@ -114,7 +114,7 @@ impl Charge {
         matches!(self, Self::WriteResult(_) | Self::MakeList)
     }
 
-    /// What a call with these arguments costs. Arguments that failed are not there.
+    /// The cost of a call with these arguments. Failed arguments are omitted.
     pub(crate) fn amount(self, arguments: &[Value<'_>], result: Option<&Value<'_>>) -> u64 {
         let size = |index: usize| arguments.get(index).map_or(1, Value::size);
         let inner = |index: usize| arguments.get(index).map_or(1, Value::inner_size);

@@ -1,4 +1,4 @@
-//! The type checker: what every part of an expression is, or why it cannot be.
+//! The type checker.
 
 mod literals;
 mod messages;
@@ -19,17 +19,17 @@ use crate::types::{Param, Type};
 pub(crate) use messages::Vocabulary;
 use unify::{Inferred, most_general};
 
-/// What the checker found out, by the id of a node.
+/// The results of the type checker, by node ID.
 #[derive(Debug, Default)]
 pub(crate) struct Checked {
     pub(crate) types: HashMap<u64, Type>,
-    /// What identifiers and qualified names refer to.
+    /// The references of identifiers and qualified names.
     pub(crate) references: HashMap<u64, Reference>,
-    /// Functions of calls, by their full name, and the overloads that may apply.
+    /// The functions of calls, with candidate overloads.
     pub(crate) calls: HashMap<u64, (&'static str, Vec<&'static str>)>,
 }
 
-/// What a name refers to.
+/// The referent of a name.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Reference {
     /// A declared variable, by its index.
@@ -60,7 +60,7 @@ impl Checked {
 pub(crate) struct Variable {
     pub(crate) name: &'static str,
     pub(crate) ty: Type,
-    /// How large its value can be, where that is known.
+    /// The maximum size of its value, if known.
     pub(crate) declared: Option<Declared>,
 }
 
@@ -206,7 +206,7 @@ impl<'a> Checker<'a> {
                     Type::Error
                 }
             },
-            // The types of Kubernetes' libraries are objects that nobody declares; those of the network library are not.
+            // Types of Kubernetes' libraries are undeclared object types, except those of the network library.
             Type::Named(name) if !name.starts_with("net.") => {
                 self.report(node, format!("unexpected failed resolution of '{name}'"));
                 Type::Error
@@ -483,7 +483,7 @@ fn named_type(name: &str) -> Option<Type> {
     Some(ty)
 }
 
-/// The name that an expression spells, if it is nothing but identifiers and dots.
+/// The qualified name of an expression that is only identifiers and dots.
 fn qualified_name(node: &IdedExpr) -> Option<String> {
     match &node.expr {
         Expr::Ident(name) => Some(name.clone()),

@@ -1,4 +1,4 @@
-//! Variables of a policy: evaluated when they are first mentioned, and once.
+//! Composited variables of a policy: evaluated lazily, once.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use crate::value::Value;
 #[derive(Debug)]
 pub(crate) struct NamedProgram {
     pub(crate) name: String,
-    /// What it gives, or why it does not compile.
+    /// The compiled expression, or its error.
     pub(crate) program: std::result::Result<Program, String>,
 }
 
@@ -32,8 +32,8 @@ impl<'a> Composed<'a> {
         }
     }
 
-    /// The value of a variable, if there is one of that name. All expressions of a policy see the same values, in
-    /// the same places. None can mention itself: it would not have compiled, and no two have one name.
+    /// The value of a variable, if there is one of that name. All expressions of a policy share the values. A variable
+    /// cannot refer to itself, as it would not have compiled, and names are unique.
     pub(crate) fn find(&self, name: &str, inputs: &[Option<Value<'a>>]) -> Result<Option<Value<'a>>> {
         if let Some(known) = self.found.borrow().get(name) {
             return known.clone().map(Some);
@@ -60,7 +60,7 @@ impl<'a> Composed<'a> {
         }
     }
 
-    /// What variables have cost since this was last asked.
+    /// Returns and resets the cost of variables evaluated since the last call.
     pub(crate) fn take_cost(&self) -> u64 {
         self.cost.take()
     }

@@ -1,4 +1,4 @@
-//! Match conditions: whether a request concerns a webhook or a policy at all.
+//! `matchConditions` of webhooks and policies.
 
 #[cfg(test)]
 mod tests;
@@ -8,7 +8,7 @@ use cambium_schema::{FieldError, FieldPath};
 use crate::limits::CONDITIONS_BUDGET;
 use crate::policies::{Compiler, Expression, Inputs, Params, Purpose, Run, Variables};
 
-/// Conditions that are ready to be asked.
+/// Compiled match conditions.
 #[derive(Debug)]
 pub struct Conditions(Vec<Condition>);
 
@@ -18,18 +18,18 @@ struct Condition {
     expression: Expression,
 }
 
-/// What the conditions say.
+/// The result of match conditions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Matched {
-    /// All of them hold.
+    /// All conditions are true.
     Yes,
-    /// The one of this name does not.
+    /// The condition of this name is false.
     No(String),
-    /// None is known not to hold, but some have no answer, for this reason.
+    /// No condition is false, but some failed to evaluate, with this error.
     Unknown(String),
 }
 
-/// Checks a condition's expression, which is at the given place.
+/// Validates a condition's expression at a field path.
 pub fn check_condition(source: &str, params: Params, at: &FieldPath) -> Option<FieldError> {
     let trimmed = source.trim();
     if trimmed.is_empty() {
@@ -40,7 +40,7 @@ pub fn check_condition(source: &str, params: Params, at: &FieldPath) -> Option<F
 }
 
 impl Conditions {
-    /// Compiles conditions, given by name and expression. One that does not compile has no answer.
+    /// Compiles conditions, given by name and expression. One that does not compile evaluates to an error.
     pub fn compile<'a>(
         compiler: &Compiler,
         conditions: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -52,7 +52,7 @@ impl Conditions {
         Self(compiled.collect())
     }
 
-    /// Whether all conditions hold. They never see a namespace.
+    /// Evaluates the conditions. `namespaceObject` is not available to them.
     pub fn matches(&self, variables: &Variables, inputs: &Inputs<'_>) -> Matched {
         let inputs = Inputs {
             namespace: None,

@@ -1,4 +1,4 @@
-//! What a schema tells the checker: types of fields, and how large values can be.
+//! CEL declarations of schemas: types of fields, and maximum sizes of values.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,17 +11,17 @@ use crate::escape::{escape, is_reserved};
 use crate::limits::MAX_REQUEST_BYTES;
 use crate::types::Type;
 
-/// An object type: fields by identifier. Two objects at different places are different types.
+/// An object type: fields by identifier. Objects at different paths are different types.
 #[derive(Debug, Clone)]
 pub struct Object {
-    /// Where the object is, as a dotted name.
+    /// The path of the object, as a dotted name.
     pub name: String,
     /// The fields, by escaped name.
     pub(crate) fields: BTreeMap<String, Declared>,
 }
 
 impl Object {
-    /// A field by its identifier. Keywords may also be written as they are, where that can be read.
+    /// A field by its identifier. Keywords may also be unescaped where the grammar allows it.
     pub(crate) fn field(&self, identifier: &str) -> Option<&Declared> {
         self.fields
             .get(identifier)
@@ -36,9 +36,9 @@ impl Object {
 #[derive(Debug, Clone)]
 pub(crate) struct Declared {
     pub(crate) ty: Type,
-    /// Items, entries, bytes: whatever the value is counted in.
+    /// The maximum number of items, entries or bytes.
     pub(crate) max_elements: u64,
-    /// The fewest bytes of JSON that it takes.
+    /// The minimum size in bytes of JSON.
     pub(crate) min_size: u64,
     /// The declaration of a list's items or a map's values.
     pub(crate) element: Option<Arc<Declared>>,
@@ -54,12 +54,12 @@ impl Declared {
         }
     }
 
-    /// A value of which only the type is known.
+    /// A value of a type without size limits.
     pub(crate) fn of(ty: Type) -> Self {
         Self::scalar(ty, 1, 0)
     }
 
-    /// How often the value can be in one request at most.
+    /// The maximum number of such values in a request.
     pub(crate) fn max_cardinality(&self) -> u64 {
         MAX_REQUEST_BYTES / (self.min_size + 1)
     }
@@ -85,13 +85,13 @@ static KEY: Declared = Declared {
     element: None,
 };
 
-/// Declares what a schema describes; nothing if expressions cannot see it. A `Root` is a whole object, which has
-/// `apiVersion`, `kind` and the names in `metadata` without saying so.
+/// Declares a schema; `None` if CEL does not expose it. A `Root` is a whole object, with implicit `apiVersion`, `kind`
+/// and names in `metadata`.
 pub(crate) fn declare(schema: &Schema, place: Place, name: &str) -> Option<Declared> {
     declare_below(schema, place, name, &mut Vec::new())
 }
 
-/// As [`declare`]; a built-in type inside itself is an object of which nothing is known.
+/// As [`declare`]; a recursive built-in type is an object without known fields.
 fn declare_below(
     schema: &Schema,
     place: Place,
@@ -228,7 +228,7 @@ fn declare_object(
     Some(Declared::scalar(Type::Object(Arc::new(object)), min_size, 0))
 }
 
-/// The fields of an object; a whole one has some that its schema need not mention.
+/// The fields of an object, including the implicit ones of a whole object.
 pub(crate) fn properties(schema: &Schema, place: Place) -> Cow<'_, [Property]> {
     if place == Place::Inside || has_type_and_names(schema) {
         return Cow::Borrowed(&schema.properties);
@@ -252,7 +252,7 @@ pub(crate) fn properties(schema: &Schema, place: Place) -> Cow<'_, [Property]> {
 
 static TEXT: Schema = Schema::of(JsonType::String);
 
-/// The part of `metadata` that expressions see.
+/// The fields of `metadata` that CEL exposes.
 pub(crate) fn metadata() -> &'static Schema {
     static METADATA: std::sync::LazyLock<Schema> = std::sync::LazyLock::new(|| Schema {
         properties: Cow::Owned(vec![property("generateName", &TEXT), property("name", &TEXT)]),
@@ -261,7 +261,7 @@ pub(crate) fn metadata() -> &'static Schema {
     &METADATA
 }
 
-/// The schema of a whole object's field, as expressions see it.
+/// The schema of a whole object's field, as CEL exposes it.
 pub(crate) fn root_field<'a>(schema: &'a Schema, name: &str) -> Option<&'a Schema> {
     match name {
         "apiVersion" | "kind" => Some(&TEXT),

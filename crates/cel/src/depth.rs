@@ -1,12 +1,12 @@
-//! How deep an expression nests, told before anything recurses into it.
+//! The nesting depth of an expression, computed without recursion before it is parsed.
 
-/// How deep one kind of operator may nest, as the API server has it.
+/// Maximum nesting of one kind of operator, as the API server.
 const MOST: usize = 250;
 
-/// How deep all kinds together may nest: what our stack takes.
+/// Maximum nesting of all kinds together, bounded by our stack.
 pub(crate) const MOST_TOGETHER: usize = 400;
 
-/// How deep an expression nests, about; nothing, if it nests deeper than it may. Text and comments do not count.
+/// The approximate nesting depth; `None` if it exceeds the limit. Strings and comments do not count.
 pub(crate) fn depth(source: &str) -> Option<usize> {
     let mut most = 0;
     let mut levels = vec![Level::default()];

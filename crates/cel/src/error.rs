@@ -1,14 +1,14 @@
-//! Why an evaluation fails.
+//! Evaluation errors.
 
 use std::borrow::Cow;
 
-/// Why an expression has no value.
+/// An evaluation error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EvaluationError {
-    /// Something in the expression went wrong.
+    /// A runtime error.
     #[error("{0}")]
     Failed(Cow<'static, str>),
-    /// The expression took too long.
+    /// The cost limit was exceeded.
     #[error("operation cancelled: actual cost limit exceeded")]
     CostExceeded,
 }
@@ -20,12 +20,12 @@ pub(crate) fn failed<T>(message: &'static str) -> Result<T> {
     Err(EvaluationError::Failed(Cow::Borrowed(message)))
 }
 
-/// An error with a composed text.
+/// An error with a formatted text.
 pub(crate) fn failure<T>(message: String) -> Result<T> {
     Err(EvaluationError::Failed(Cow::Owned(message)))
 }
 
-/// No signature of a function takes these arguments.
+/// `no such overload`.
 pub(crate) fn no_such_overload<T>() -> Result<T> {
     failed("no such overload")
 }

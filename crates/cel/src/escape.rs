@@ -1,4 +1,4 @@
-//! How the names of fields look in expressions: `a.b` is `a__dot__b`, `in` is `__in__`.
+//! Escaping of field names in expressions: `a.b` is `a__dot__b`, `in` is `__in__`.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ pub(crate) fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&name)
 }
 
-/// The identifier for a field, unless the name cannot be one.
+/// Escapes a field name; `None` if it cannot be an identifier.
 pub(crate) fn escape(name: &str) -> Option<Cow<'_, str>> {
     if name.is_empty() || name.starts_with(|first: char| first.is_ascii_digit()) {
         return None;
@@ -38,7 +38,7 @@ pub(crate) fn escape(name: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(escaped))
 }
 
-/// The field that an identifier names, unless it is wrongly escaped.
+/// Unescapes an identifier; `None` if it is wrongly escaped.
 pub(crate) fn unescape(identifier: &str) -> Option<Cow<'_, str>> {
     if !identifier.contains("__") {
         return Some(Cow::Borrowed(identifier));

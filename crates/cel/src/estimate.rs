@@ -1,7 +1,7 @@
-//! What an expression can cost at most: decided when a schema is accepted, so it must not change.
+//! Estimates the maximum cost of an expression. A schema is accepted or refused by it, so it must equal upstream's.
 //!
 //! Sizes come from literals, from the schema (`maxLength`, `maxItems`, `maxProperties`), and from the results of
-//! functions. What has no bound could fill a whole request.
+//! functions. An unbounded value is assumed to fill a whole request.
 
 mod calls;
 mod range;
@@ -18,7 +18,7 @@ use crate::types::Type;
 use calls::CallEstimate;
 use range::Range;
 
-/// The most that an expression can cost.
+/// The maximum cost of an expression.
 pub(crate) fn estimate(root: &IdedExpr, checked: &Checked, variables: &[Variable]) -> u64 {
     let mut estimator = Estimator {
         checked,
@@ -36,14 +36,14 @@ type Path = Vec<Arc<str>>;
 struct Estimator<'a> {
     checked: &'a Checked,
     variables: &'a [Variable],
-    /// Where a value comes from: a variable, and the way from there.
+    /// The origin of values: a variable, and the path from there.
     paths: HashMap<u64, Path>,
     sizes: HashMap<u64, Range>,
     entries: HashMap<u64, Entries>,
     locals: Vec<Local<'a>>,
 }
 
-/// How large the keys and the values of an aggregate are.
+/// The sizes of keys and values of an aggregate.
 #[derive(Debug, Clone, Copy)]
 struct Entries {
     container: Container,
@@ -489,7 +489,7 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    /// The size of what the schema declares at a path. All variables are of one type, so any will do.
+    /// The declared size at a path.
     fn declared_size(&self, path: &[Arc<str>]) -> Option<Range> {
         let (_, rest) = path.split_first()?;
         let root = self
@@ -510,14 +510,14 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    /// The size of an argument, as the libraries look it up.
+    /// The size of an argument, as upstream's libraries compute it.
     fn size_of(&self, node: &Node<'_>) -> Range {
         node.size
             .or_else(|| self.declared_size(&node.path))
             .unwrap_or(Range::UNKNOWN)
     }
 
-    /// For lists and the like: the size of text in it, if it holds text.
+    /// For lists and similar: the size of strings in it, if any.
     fn item_size(&self, node: &Node<'_>) -> Option<Option<Range>> {
         let parameters = node.ty.parameters();
         let item = parameters.first()?;

@@ -1,4 +1,4 @@
-//! Runs the steps of an expression, counting what they cost.
+//! Evaluates the steps of an expression, and counts their cost.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use crate::meter;
 use crate::plan::{Append, Call, Fold, Index, Make, Match, Presence, Select, Step, Unwrap};
 use crate::value::{Key, Made, Map, Value};
 
-/// One run of an expression.
+/// An evaluation of an expression.
 pub(crate) struct Evaluation<'a, 'v> {
-    /// The declared variables; a variable without a value is an error to use.
+    /// The values of the declared variables; using one without a value is an error.
     variables: &'v [Option<Value<'a>>],
     names: &'v [&'static str],
-    /// What `variables` stands for.
+    /// The composited variables of a policy.
     composed: Option<&'v Composed<'a>>,
-    /// The variables of the comprehensions that are under way. An accumulator can hold an error.
+    /// The variables of active comprehensions. An accumulator can hold an error.
     locals: Vec<Result<Value<'a>>>,
     cost: u64,
     limit: u64,
@@ -45,7 +45,7 @@ impl<'a, 'v> Evaluation<'a, 'v> {
         }
     }
 
-    /// What has been spent so far.
+    /// The cost so far.
     pub(crate) fn cost(&self) -> u64 {
         self.cost
     }
@@ -109,7 +109,7 @@ impl<'a, 'v> Evaluation<'a, 'v> {
         }
     }
 
-    /// A path that is part of another is not paid for as a whole, only by its steps.
+    /// Evaluates a path inside another: it is charged by steps only.
     fn run_inside_path(&mut self, step: &'a Step) -> Result<Value<'a>> {
         let value = self.run(step);
         if step.is_path() && !matches!(step, Step::If(_)) {
@@ -125,7 +125,7 @@ impl<'a, 'v> Evaluation<'a, 'v> {
         }
     }
 
-    /// The operand of a path. What is no path itself costs one more.
+    /// Evaluates the operand of a path. An operand that is not a path costs one more.
     fn operand(&mut self, operand: &'a Step) -> Result<Value<'a>> {
         let value = self.run(operand);
         if !operand.is_path() {
@@ -140,7 +140,7 @@ impl<'a, 'v> Evaluation<'a, 'v> {
         match operand {
             Value::Optional(None) => Ok(Value::Optional(None)),
             Value::Optional(Some(inner)) => Ok(wrap(self.field(&inner, &select.field)?)),
-            // What nobody has set is null.
+            // Unset fields of a constructed message are null.
             Value::Made(made) => Ok(made.fields.get(&*select.field).cloned().unwrap_or(Value::Null)),
             operand => match self.field(&operand, &select.field)? {
                 Some(value) => Ok(value),
@@ -213,7 +213,7 @@ impl<'a, 'v> Evaluation<'a, 'v> {
         }
     }
 
-    /// `&&` and `||`: whichever side decides wins over an error of the other.
+    /// `&&` and `||`: a decisive operand takes precedence over an error of the other.
     fn logic(&mut self, left: &'a Step, right: &'a Step, decisive: bool) -> Result<Value<'a>> {
         let mut problem = None;
         for side in [left, right] {
@@ -245,8 +245,8 @@ impl<'a, 'v> Evaluation<'a, 'v> {
         Ok(Value::Bool(holds))
     }
 
-    /// The arguments of a call, and the first error among them. One that failed costs what a number costs; but of
-    /// more than two, none follows one that failed, and then the call is not paid for.
+    /// Evaluates the arguments of a call. With one or two arguments, a failed one is charged like a number; with more,
+    /// evaluation stops at the first error and the call is not charged.
     fn arguments(&mut self, steps: &'a [Step], charge: Charge) -> Result<Vec<Value<'a>>> {
         let mut arguments = Vec::with_capacity(steps.len());
         let mut problem = None;
@@ -287,7 +287,7 @@ impl<'a, 'v> Evaluation<'a, 'v> {
                 }
                 apply_compiled(call.name, &pattern, &arguments)
             }
-            // Nobody else holds what is accumulated.
+            // The accumulator is not shared, so it can be changed in place.
             ("cel.@mapInsert", Some(Step::Local(slot)), _) => {
                 if let Some(slot) = self.locals.get_mut(*slot) {
                     *slot = Ok(Value::Null);
@@ -332,7 +332,7 @@ impl<'a, 'v> Evaluation<'a, 'v> {
         }
     }
 
-    /// Values that are looked at inside of arguments are free as long as they are few, or Kubernetes counts them.
+    /// Charges for values visited inside arguments beyond what Kubernetes counts; a few are free.
     fn charge_visits(&mut self, (cost, visits): (u64, u64)) -> Result<()> {
         let counted = self.cost.saturating_sub(cost).saturating_mul(VISITS);
         let visits = meter::visits().saturating_sub(visits);
@@ -494,7 +494,7 @@ impl<'a, 'v> Evaluation<'a, 'v> {
         }
     }
 
-    /// Runs the body with the last variable set; says whether to go on.
+    /// Runs the loop body with the last variable set; returns whether to continue.
     fn iteration(&mut self, fold: &'a Fold, last: Result<Value<'a>>) -> Result<bool> {
         let slot = fold.slot + fold.variables;
         self.locals.truncate(slot);
@@ -516,7 +516,7 @@ impl<'a, 'v> Evaluation<'a, 'v> {
     }
 }
 
-/// The name of a value's type inside the API server.
+/// The Go type of a value in upstream's errors.
 fn go_type(value: &Value<'_>) -> &'static str {
     match value {
         Value::Null => "types.Null",
@@ -556,7 +556,7 @@ fn position(key: &Value<'_>) -> Result<Option<usize>> {
     Ok(position)
 }
 
-/// Says which arguments it was that no signature takes.
+/// Adds the function and argument types to a `no such overload` error.
 pub(crate) fn explain(error: EvaluationError, name: &str, arguments: &[Value<'_>]) -> EvaluationError {
     let is_operator = name.contains('_') || name.starts_with('@');
     let is_built_in = is_operator || matches!(name, "startsWith" | "endsWith" | "contains");

@@ -1,4 +1,4 @@
-//! The functions and operators, by library.
+//! Functions and operators, by library.
 
 mod addresses;
 mod authorize;
@@ -41,10 +41,10 @@ pub(crate) use times::{
 };
 pub(crate) use urls::Url;
 
-/// What a function does. The target of a member comes first.
+/// The implementation of a function. The receiver of a member function is the first argument.
 pub(crate) type Implementation = for<'a> fn(&[Value<'a>]) -> Result<Value<'a>>;
 
-/// Finds what a function does, by its full name.
+/// Finds an implementation by the function's full name.
 pub(crate) fn implementation(name: &str) -> Option<Implementation> {
     operators::find(name)
         .or_else(|| convert::find(name))

@@ -1,6 +1,6 @@
-//! Expressions with what a real API server (1.36) makes of them: result, type, cost, estimated cost, errors.
+//! Expressions with the results of a real API server (1.36): value, type, cost, estimated cost, errors.
 //!
-//! The first line of the file is the schema and the object, every other line is an expression about it.
+//! The first line of the file is the schema and the object, every other line an expression.
 
 use serde_json::{Value as Json, json};
 

@@ -1,23 +1,22 @@
-//! CEL as Kubernetes has it.
+//! CEL as Kubernetes implements it: parser, type checker, cost, libraries.
 //!
 //! An expression is compiled once and run often:
 //!
 //! ```text
 //!   text ─▶ parse ─▶ check ─▶ plan ─▶ Program ─▶ evaluate
 //!           macros   types    slots,    │        values borrow from the object,
-//!           expand   errors   constants │        every step is paid for
-//!                                       └─▶ estimate: what it can cost at most
+//!           expand   errors   constants │        every step is charged
+//!                                       └─▶ estimate: the maximum cost
 //! ```
 //!
-//! Only parsing is left to the `cel` crate, whose grammar is the original one, so that even syntax errors read the same.
-//! Its evaluator is not used: it has no types from schemas, no lists that are sets, no costs, and it copies objects.
-//! Rules must be refused when a schema is written, and objects when they are, for the reasons and with the words that
-//! the API server has; the cost of an expression is part of that, down to the last unit. So what is folded into a
-//! constant, what is looked up rather than called, and what a failing argument costs, all follow the original, and a
-//! table of expressions that a real API server has judged (`tests/judged.jsonl`) holds us to it.
+//! Parsing is done by the `cel` crate, whose grammar is the original one, so that even syntax errors are equal. Its
+//! evaluator is not used: it has no types from schemas, no list sets, no cost, and it copies objects. Schemas and objects
+//! must be refused in the same cases and with the same messages as by the API server, and the cost of an expression is
+//! part of that, to the unit. So constant folding, map lookups instead of calls, and the cost of failing arguments all
+//! follow the original, checked by a table of expressions evaluated by a real API server (`tests/judged.jsonl`).
 //!
-//! What uses it: [`rules`] for the rules of a CustomResourceDefinition, [`conditions`] for the match conditions of
-//! webhooks, [`policies`] for admission policies. This crate is pure: schemas and JSON in, judgements out.
+//! Entry points: [`rules`] for the rules of a CustomResourceDefinition, [`conditions`] for the match conditions of
+//! webhooks, [`policies`] for admission policies. This crate is pure.
 
 mod source;
 mod types;

@@ -1,6 +1,6 @@
-//! The macros: calls that are rewritten while parsing.
+//! Macros: calls that are expanded while parsing.
 //!
-//! What they become matters beyond what they mean: the cost of an expression is the cost of its expansion.
+//! The expansions must be upstream's: the cost of an expression is the cost of its expansion.
 
 use cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, ListExpr, LiteralValue, MapExpr, SelectExpr,
@@ -8,10 +8,10 @@ use cel::common::ast::{
 };
 use cel::parser::{Macro, MacroExprHelper, ParseError};
 
-/// The name of the variable that a comprehension accumulates in. Cannot be written in an expression.
+/// The accumulator variable of a comprehension. Not a valid identifier.
 pub(crate) const ACCUMULATOR: &str = "@result";
 
-/// The name of the variable of a comprehension that is only there to bind another.
+/// The unused iteration variable of `cel.bind`.
 const UNUSED: &str = "#unused";
 
 type Expansion = Result<Option<IdedExpr>, ParseError>;
@@ -307,7 +307,7 @@ fn sort_by(
     Ok(Some(bind(build, INPUT.to_owned(), list, sorted)))
 }
 
-/// A comprehension over nothing that gives `value` a name in `body`.
+/// `cel.bind`: a comprehension over an empty list that binds `value` to a name in `body`.
 fn bind(build: &mut MacroExprHelper<'_>, name: String, value: IdedExpr, body: IdedExpr) -> IdedExpr {
     let range = build.next_expr(Expr::List(ListExpr::new(Vec::new())));
     let condition = literal(build, LiteralValue::Boolean(false.into()));

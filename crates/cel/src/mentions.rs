@@ -1,4 +1,4 @@
-//! Which fields of a variable an expression mentions.
+//! Finds the fields of a variable that an expression references.
 
 use std::collections::BTreeSet;
 
@@ -6,15 +6,15 @@ use cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue, operators};
 
 use crate::check::{Checked, Reference};
 
-/// What an expression mentions of a variable.
+/// The references of an expression to a variable.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mentions {
     pub(crate) fields: BTreeSet<String>,
-    /// Whether it mentions the variable as a whole, and so perhaps any field.
+    /// Whether the variable is referenced as a whole, and so possibly any field.
     pub(crate) whole: bool,
 }
 
-/// What an expression mentions of the variable with this index.
+/// The references of an expression to the variable with this index.
 pub(crate) fn mentions(root: &IdedExpr, checked: &Checked, variable: usize) -> Mentions {
     let mut walk = Walk {
         checked,

@@ -1,8 +1,8 @@
-//! What an evaluation takes beside what Kubernetes counts.
+//! Limits on memory and visited values of an evaluation, beyond Kubernetes' cost.
 //!
-//! Kubernetes' costs follow from the sizes of arguments, as texts and lists have them, and not from what a call makes of them, or what is
-//! inside. Here, what is made is counted in bytes, and what is looked at inside of values in visits. A parameter would have to pass through
-//! every function and every comparison; a meter holds for all that runs inside, variables of a policy included.
+//! Kubernetes' costs follow from the sizes of arguments, and not from the size of results or nested values. Here, created
+//! values are counted in bytes, and visited nested values in visits. The meter is thread-local, as a parameter would have
+//! to pass through every function and comparison; it covers all nested evaluations, variables of a policy included.
 
 use std::cell::Cell;
 
@@ -19,7 +19,7 @@ thread_local! {
     static TAKEN: Cell<Option<Taken>> = const { Cell::new(None) };
 }
 
-/// Counts what runs inside; what runs inside of that counts for the same.
+/// Runs with a meter; nested calls use the outer meter.
 pub(crate) fn metered<T>(run: impl FnOnce() -> T) -> T {
     struct Stop;
     impl Drop for Stop {
@@ -35,12 +35,12 @@ pub(crate) fn metered<T>(run: impl FnOnce() -> T) -> T {
     run()
 }
 
-/// Counts so many bytes that are made, and not given back before the end.
+/// Counts created bytes, which are not released before the end.
 pub(crate) fn claim(bytes: usize) -> Result<()> {
     take(bytes, 0)
 }
 
-/// Whether so many bytes may still be made.
+/// Fails if this many bytes would exceed the limit.
 pub(crate) fn fits(bytes: usize) -> Result<()> {
     let taken = TAKEN.get().map_or(0, |taken| taken.bytes);
     match taken.saturating_add(bytes) > MOST_BYTES {
@@ -49,12 +49,12 @@ pub(crate) fn fits(bytes: usize) -> Result<()> {
     }
 }
 
-/// Counts so many values that are looked at.
+/// Counts visited values.
 pub(crate) fn visit(values: u64) -> Result<()> {
     take(0, values)
 }
 
-/// How many values have been looked at.
+/// The number of visited values.
 pub(crate) fn visits() -> u64 {
     TAKEN.get().map_or(0, |taken| taken.visits)
 }

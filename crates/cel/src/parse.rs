@@ -1,4 +1,4 @@
-//! From text to a tree, with the macros expanded.
+//! Parses expressions and expands macros.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -9,10 +9,10 @@ use cel::{Env, ParseErrors};
 use crate::macros;
 use crate::source::{CompileError, Place, Problem};
 
-/// How deep an expression may nest, as the API server has it.
+/// Maximum nesting of an expression, as the API server.
 const MOST_NESTED: u16 = 250;
 
-/// The longest expression, in characters.
+/// Maximum length of an expression, in characters.
 const LONGEST: usize = 100_000;
 
 /// An expression as written.
@@ -32,7 +32,7 @@ impl Parsed<'_> {
     }
 }
 
-/// Reads an expression.
+/// Parses an expression.
 pub(crate) fn parse(source: &str) -> Result<Parsed<'_>, CompileError> {
     static ENVIRONMENT: LazyLock<Env> = LazyLock::new(|| {
         let mut environment = Env::default();
@@ -60,7 +60,7 @@ pub(crate) fn parse(source: &str) -> Result<Parsed<'_>, CompileError> {
     Ok(Parsed { source, root, info })
 }
 
-/// The parser says more than once what is wrong; what it says of its own trees helps nobody.
+/// The problems of a parse, without duplicates and internal errors of the parser.
 fn problems(errors: ParseErrors) -> Vec<Problem> {
     let is_internal = |message: &str| {
         message.contains("Context") || message.starts_with("Incomplete ") || message.starts_with("No `")

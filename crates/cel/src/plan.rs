@@ -1,6 +1,6 @@
-//! From a checked tree to steps that run: names are slots, functions are pointers, constants are folded.
+//! Plans a checked tree: names become slots, functions pointers, constants are folded.
 //!
-//! The cost of an expression is counted on these steps, so what is folded and what is not follows the API server.
+//! The cost of an expression is counted on these steps, so constant folding must follow the API server.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,12 +43,12 @@ pub(crate) enum Step {
     Map(Vec<(Step, Step, Presence)>),
     /// `Object.spec{replicas: 3}`
     Make(Box<Make>),
-    /// Adds to the list that a comprehension accumulates.
+    /// Appends to the accumulator list of a comprehension.
     Append(Box<Append>),
     Fold(Box<Fold>),
 }
 
-/// What a present optional gives.
+/// The result for a present optional.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unwrap {
     /// Itself.
@@ -112,7 +112,7 @@ pub(crate) struct Fold {
     pub(crate) condition: Step,
     pub(crate) step: Step,
     pub(crate) result: Step,
-    /// Where the accumulator is; the variables follow.
+    /// The slot of the accumulator; the variables follow.
     pub(crate) slot: usize,
     pub(crate) variables: usize,
 }
@@ -396,7 +396,7 @@ fn literal(literal: &LiteralValue) -> Value<'static> {
     }
 }
 
-/// Literals of constants are constants, except that an empty list to accumulate in is made anew.
+/// Folds a list literal of constants.
 fn folded_list(items: Vec<(Step, Presence)>) -> Step {
     let constants: Option<Vec<Value<'static>>> = items
         .iter()
@@ -429,7 +429,7 @@ fn folded_map(entries: Vec<(Step, Step, Presence)>) -> Planned {
     })
 }
 
-/// Whether a list holds only values that are looked up rather than compared one by one.
+/// Whether all items of a list are hashable, so that `in` is a lookup.
 fn is_plain(list: &Value<'_>) -> bool {
     let Value::List(list) = list else { return false };
     list.iter().all(|item| {

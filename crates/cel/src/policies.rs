@@ -1,10 +1,10 @@
-//! The expressions of admission policies.
+//! Expressions of admission policies.
 //!
 //! ```text
-//! declarations  what expressions see: object, oldObject, request, namespaceObject, params, authorizer, variables
-//! compiler      one policy's expressions, which may refer to its variables
-//! run           one evaluation of some of them, with a budget
-//! types         what can be said of them once the kinds are known that they are for
+//! declarations  variables of expressions: object, oldObject, request, namespaceObject, params, authorizer, variables
+//! compiler      compiles the expressions of a policy, which may refer to its variables
+//! run           evaluates expressions, with a cost budget
+//! types         type checking against the matched kinds
 //! ```
 
 mod compiler;

@@ -1,4 +1,4 @@
-//! An expression that is ready to run.
+//! Compiled expressions.
 
 use serde_json::Value as Json;
 
@@ -31,7 +31,7 @@ impl Declarations {
         Self::default()
     }
 
-    /// Adds a variable of which nothing is known before the expression runs.
+    /// Adds a variable of type `dyn`.
     #[must_use]
     pub fn with_dynamic(self, name: &'static str) -> Self {
         self.with(name, Type::Dyn, None)
@@ -58,7 +58,7 @@ pub struct Program {
 /// Compiles an expression.
 ///
 /// # Errors
-/// Everything that is wrong with it, each with its place.
+/// All problems of the expression, with their positions.
 pub fn compile(source: &str, declarations: &Declarations) -> std::result::Result<Program, CompileError> {
     let too_deep = || CompileError::nowhere(source, "expression recursion limit exceeded: 250".to_owned());
     let depth = depth(source).ok_or_else(too_deep)?;
@@ -77,16 +77,16 @@ pub fn compile(source: &str, declarations: &Declarations) -> std::result::Result
     })
 }
 
-/// How deep an expression may nest to be compiled on the caller's stack.
+/// Maximum nesting of expressions that are compiled on the caller's stack.
 const SHALLOW: usize = 24;
 
-/// What the deepest expression takes.
+/// Stack size for the most deeply nested expression.
 const STACK: usize = 64 << 20;
 
-/// The type of what an expression gives, without making it ready to run.
+/// Type checks an expression without compiling it.
 ///
 /// # Errors
-/// Everything that is wrong with it, each with its place.
+/// All problems of the expression, with their positions.
 pub(crate) fn check_types(
     source: &str,
     declarations: &Declarations,
@@ -131,33 +131,33 @@ fn compile_here(source: &str, declarations: &Declarations) -> std::result::Resul
 }
 
 impl Program {
-    /// The type of what it gives.
+    /// The result type.
     pub fn result_type(&self) -> &Type {
         &self.result
     }
 
-    /// The most that it can cost, as far as that can be known.
+    /// The estimated maximum cost.
     pub fn estimated_cost(&self) -> u64 {
         self.estimated_cost
     }
 
-    /// How deep it nests.
+    /// Its nesting depth.
     pub(crate) fn nesting(&self) -> usize {
         self.nesting
     }
 
-    /// What it mentions of `variables`.
+    /// Its references to `variables`.
     pub(crate) fn mentions(&self) -> &Mentions {
         &self.mentions
     }
 
-    /// Whether it mentions a variable.
+    /// Whether it references a variable.
     pub fn uses(&self, name: &str) -> bool {
         let index = self.names.iter().position(|known| *known == name);
         index.is_some_and(|index| self.used[index])
     }
 
-    /// Runs it on dynamic values, in the order of the declarations; says what it cost, too.
+    /// Evaluates it on dynamic values, in the order of the declarations; also returns the cost.
     pub fn run_bool(&self, variables: &[Option<&Json>]) -> (Result<bool>, u64) {
         let variables: Vec<Option<Value<'_>>> =
             variables.iter().map(|value| value.map(Value::dynamic)).collect();
@@ -174,7 +174,7 @@ impl Program {
         self.run_composed(variables, None)
     }
 
-    /// As [`Program::run`], where `variables` may be mentioned.
+    /// As [`Program::run`], with composited `variables`.
     pub(crate) fn run_composed<'a>(
         &'a self,
         variables: &[Option<Value<'a>>],

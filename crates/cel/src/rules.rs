@@ -1,4 +1,4 @@
-//! The rules of a schema (`x-kubernetes-validations`): checked when the schema is, evaluated when an object is.
+//! CEL rules of schemas (`x-kubernetes-validations`): validated with the schema, evaluated on objects.
 //!
 //! ```text
 //!   check_schema_rules     does every rule compile, is it cheap enough, may it use oldSelf?

@@ -1,16 +1,16 @@
-//! Problems of an expression, shown with the place they are at.
+//! Compile errors with their source positions.
 
 use std::fmt;
 
 use crate::error::EvaluationError;
 
-/// An expression that does not compile, and why.
+/// A compile error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CompileError {
-    /// It is not sound: one or more problems, each with its place.
+    /// Syntax or type errors, with their positions.
     #[error("{0}")]
     Unsound(String),
-    /// It is sound, but a part of it that is the same every time always fails.
+    /// A constant subexpression always fails.
     #[error("{0}")]
     Failing(EvaluationError),
 }
@@ -42,7 +42,7 @@ impl CompileError {
 const MOST: usize = 100;
 const LONGEST_LINE: usize = 16384;
 
-/// One thing wrong with an expression.
+/// A problem of an expression.
 #[derive(Debug, Clone)]
 pub(crate) struct Problem {
     pub(crate) place: Place,
@@ -57,10 +57,10 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Nowhere in particular.
+    /// No position.
     pub(crate) const NOWHERE: Self = Self { line: -1, column: -1 };
 
-    /// Where the byte with this index is.
+    /// The position of a byte offset.
     pub(crate) fn of(source: &str, index: u32) -> Self {
         let mut place = Self { line: 1, column: 0 };
         let before = source.get(..index as usize).unwrap_or(source);

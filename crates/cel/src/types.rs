@@ -1,4 +1,4 @@
-//! The types of expressions.
+//! CEL types.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::declare::Object;
 pub enum Type {
     /// Known only when the expression runs.
     Dyn,
-    /// What could not be typed; reported once, then ignored.
+    /// An untypable expression; reported once, then ignored.
     Error,
     /// Only `null`.
     Null,
@@ -22,9 +22,9 @@ pub enum Type {
     Uint,
     /// A 64-bit floating point number.
     Double,
-    /// Text.
+    /// A string.
     String,
-    /// Octets.
+    /// Bytes.
     Bytes,
     /// A point in time.
     Timestamp,
@@ -38,9 +38,9 @@ pub enum Type {
     Object(Arc<Object>),
     /// A named type of a library (`net.IP`, `kubernetes.Quantity`).
     Named(&'static str),
-    /// A type whose values expressions make by its name (`Object.spec`, `JSONPatch`).
+    /// A message type that expressions construct (`Object.spec`, `JSONPatch`).
     Message(Arc<str>),
-    /// A value that may be absent.
+    /// An optional.
     Optional(Arc<Type>),
     /// The type of a type.
     Type(Option<Arc<Type>>),
@@ -78,7 +78,7 @@ impl Type {
         matches!(self, Self::Dyn | Self::Error)
     }
 
-    /// The types this one is made of.
+    /// The type parameters.
     pub(crate) fn parameters(&self) -> Vec<&Self> {
         match self {
             Self::List(item) | Self::Optional(item) | Self::Type(Some(item)) => vec![item],
@@ -87,7 +87,7 @@ impl Type {
         }
     }
 
-    /// Whether both are of one kind and name, whatever their parameters.
+    /// Whether both have the same constructor, regardless of parameters.
     pub(crate) fn same_constructor(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Object(a), Self::Object(b)) => a.name == b.name,
@@ -98,7 +98,7 @@ impl Type {
         }
     }
 
-    /// Whether its values have the size 1, whatever they are.
+    /// Whether its values always have size 1.
     pub(crate) fn is_scalar(&self) -> bool {
         match self {
             Self::Bool | Self::Double | Self::Duration | Self::Int | Self::Timestamp | Self::Uint => true,

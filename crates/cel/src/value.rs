@@ -1,4 +1,4 @@
-//! The values that expressions work on. They borrow from the objects they come from.
+//! CEL values, which borrow from the objects they come from.
 
 mod equal;
 mod instant;
@@ -46,15 +46,15 @@ pub(crate) enum Value<'a> {
     Cidr(Cidr),
     Format(&'static Format),
     Semver(Arc<Semver>),
-    /// What a schema keeps without knowing it.
+    /// A value of a field without a schema.
     Unknown(&'a Json),
-    /// Made by an expression, by the name of its type.
+    /// A message constructed by an expression.
     Made(Arc<Made<'a>>),
-    /// The variables of a policy, which the evaluation knows.
+    /// The composited variables of a policy.
     Variables,
-    /// A question to the authorizer, as far as it has been asked.
+    /// An authorizer check under construction.
     Check(Arc<Check<'a>>),
-    /// The answer.
+    /// The decision of an authorizer check.
     Decision(Arc<Decision>),
 }
 
@@ -71,7 +71,7 @@ impl<'a> Value<'a> {
         Self::Optional(Some(Arc::new(value)))
     }
 
-    /// The type, with as much detail as a running expression has.
+    /// The runtime type.
     pub(crate) fn ty(&self) -> Type {
         match self {
             Self::Null => Type::Null,
@@ -101,7 +101,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The name of the type, as errors have it.
+    /// The name of the type in errors.
     pub(crate) fn type_name(&self) -> &'static str {
         match self {
             Self::Null => "null_type",
@@ -131,7 +131,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// How many characters, octets, items or entries it has; 1 when it has none of these.
+    /// The number of characters, bytes, items or entries; 1 for other values.
     pub(crate) fn size(&self) -> u64 {
         match self {
             Self::String(text) => text.chars().count() as u64,
@@ -145,7 +145,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The bytes that were taken to make it, if it was made and is not a part of something else.
+    /// The bytes allocated for a created value.
     pub(crate) fn made(&self) -> usize {
         match self {
             Self::String(Text::Shared(text)) => text.len(),

@@ -1,4 +1,4 @@
-//! What a composed resource gives to the connection secret of its composite resource.
+//! Connection details of composed resources.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! First step: what should exist.
+//! Renders the desired resources from templates.
 
 use std::collections::BTreeMap;
 

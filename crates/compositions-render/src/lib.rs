@@ -29,8 +29,8 @@ mod problem;
 mod quantity;
 mod read;
 mod readiness;
+mod schema_checks;
 mod template;
-mod typed;
 
 pub mod function;
 pub mod gofmt;
@@ -47,5 +47,5 @@ pub use patch::{Patch, PatchError, PatchType, Source};
 pub use problem::{Fault, Problem, Problems};
 pub use quantity::QuantityError;
 pub use readiness::{Readiness, ReadinessCheck, ReadinessError, ReadinessProblem, readiness};
+pub use schema_checks::{Misfit, Place, is_judged, misfits};
 pub use template::{Composition, Template, validate};
-pub use typed::{Misfit, Place, is_judged, misfits};

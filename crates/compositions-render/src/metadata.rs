@@ -1,4 +1,4 @@
-//! The metadata by which a composed resource is known to be composed.
+//! The metadata of composed resources: labels, annotations, controller reference.
 
 use serde_json::{Map, Value, json};
 

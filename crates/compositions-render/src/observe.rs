@@ -1,4 +1,4 @@
-//! Second step: what the resources that exist say about their composite resource.
+//! Evaluates patches to the composite resource, readiness and connection details of observed resources.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What is wrong with a composition: all of it at once, each with its place.
+//! Validation errors of a Composition, each with its field path.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What is refused before it is stored. Everything that gets past, because nobody asked, is refused again by whoever would use it.
+//! Admission rules: which writes and deletions are refused. The reconcilers check the same again, since webhooks may be off.
 
 use crate::catalogue::{Catalogue, Live};
 use crate::claim::{ATTEMPTS, generated_name, is_claim_of};
@@ -9,10 +9,10 @@ use crate::select::{ByRevision, CompositionFetcher as _, Refusal, Wish};
 use crate::{Field, Layout};
 use cambium_api::crossplane::{TypeReference, UpdatePolicy};
 use cambium_api::names::annotation;
-use cambium_lineage::{Digest, Lineage, Scheme, Users, publish};
+use cambium_lineage::{Digest, Lineage, Scheme, Users, publish_unnamed};
 use serde_json::Value;
 
-/// Why something is refused. The texts begin with the field's path, where it is about a field.
+/// Why a write or deletion is refused. The texts begin with the path of the field, where it is about a field.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Refused {
     /// Something in a composition that cannot work.
@@ -54,9 +54,6 @@ pub enum Refused {
     /// No number for a revision is left.
     #[error("no revision number is left")]
     Exhausted,
-    /// What it says is called like something else.
-    #[error("CompositionRevision {0:?} holds something else")]
-    RevisionTaken(String),
     /// Content of a revision that changed.
     #[error("spec: {0}")]
     RevisionContent(String),
@@ -70,7 +67,7 @@ pub enum Refused {
     },
     /// A number that a revision with other content than the composition's would get.
     #[error(
-        "spec.revision: only the revision that holds what Composition {composition:?} says now is given a higher number; edit the Composition"
+        "spec.revision: only the revision with the current spec of Composition {composition:?} may get a higher number; edit the Composition"
     )]
     NumberRaised {
         /// The composition.
@@ -123,7 +120,7 @@ pub enum Refused {
     },
     /// Something that may be in use: who uses it could not be found out.
     #[error(
-        "{kind} {name:?} may be in use: {why}; try again, or annotate it with {allow}: \"true\" to delete it whoever uses it",
+        "{kind} {name:?} may be in use: {why}; try again, or annotate it with {allow}: \"true\" to delete it regardless of its users",
         allow = annotation::ALLOW_ORPHANS
     )]
     UnknownUsers {
@@ -153,7 +150,7 @@ pub enum Refused {
     },
     /// Claims that are no longer offered: those that are there would hang.
     #[error(
-        "spec.claimNames: Value is immutable: claims cannot be taken away; delete the definition, which deletes them, and make it again"
+        "spec.claimNames: Value is immutable: claim names cannot be removed; delete the definition, which deletes the claims, and create it again"
     )]
     ClaimsTakenAway,
     /// What is not even shaped like a definition.
@@ -228,7 +225,11 @@ pub fn check_composition(
         digest: live.identity(edits),
     };
     let nothing = Lineage::empty(String::new(), Scheme::ContentAddressed);
-    refused.extend(publish(lineage.unwrap_or(&nothing), &candidate).findings.refused);
+    refused.extend(
+        publish_unnamed(lineage.unwrap_or(&nothing), &candidate)
+            .findings
+            .refused,
+    );
     refused
 }
 
@@ -383,8 +384,8 @@ pub fn check_definition<'d>(
     if is_going(new) || old.is_some_and(|old| old["spec"] == new["spec"]) {
         return Ok(Vec::new());
     }
-    let candidate = definition::Candidate::new(old, new, others);
-    candidate.publish().map(|(_, warnings)| warnings)
+    let definition = definition::Candidate::new(old, new, others).publish()?;
+    Ok(definition.warnings().to_vec())
 }
 
 /// Why a CompositeResourceDefinition cannot be deleted: there are these of the kinds that it defines. Those that are going themselves are not among
@@ -482,11 +483,11 @@ impl Refused {
                 let is_composed = !layout.resource_refs(object).is_empty()
                     || object["spec"]["resourceRef"]["name"].is_string();
                 let until = match is_composed {
-                    true => "what is composed stays as it is",
+                    true => "composed resources are unchanged",
                     false => "nothing is composed",
                 };
                 Some(format!(
-                    "{path}.name: there is no CompositionRevision {name:?} yet; {until} until it is there"
+                    "{path}.name: CompositionRevision {name:?} not found; {until} until it exists"
                 ))
             }
             _ => None,

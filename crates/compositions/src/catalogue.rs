@@ -1,4 +1,4 @@
-//! All compositions of a cluster and their revisions, ready to be asked.
+//! An index of all Compositions of a cluster and their revisions.
 
 use crate::consumers::Consuming;
 use crate::content::Content;
@@ -6,16 +6,26 @@ use crate::revision::{LabelEdits, Labels, Owner, Stored, copied, identity};
 use cambium_api::crossplane::TypeReference;
 use cambium_lineage::{Closures, Digest, Lineage, RevisionName, Scheme};
 use serde_json::Value;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
-/// All compositions and their revisions.
+/// All Compositions and their revisions.
 #[derive(Debug, Default)]
 pub struct Catalogue {
     shelves: BTreeMap<String, Shelf>,
     /// Whose a revision is, by its name.
     owners: HashMap<String, String>,
     closures: Closures<String, Consuming>,
+}
+
+/// Where a composite resource moves in the lineage of its Composition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// To a revision with a higher number.
+    Up,
+    /// To a revision with a lower number.
+    Down,
 }
 
 /// One composition and its revisions.
@@ -130,6 +140,20 @@ impl Catalogue {
     /// A revision, by its name.
     pub fn revision(&self, name: &str) -> Option<&Arc<Stored>> {
         self.get(self.owners.get(name)?)?.stored.get(name)
+    }
+
+    /// Whether a move between two revisions goes up or down in the lineage of their composition; nothing if one of them is gone, or if they are of two
+    /// compositions.
+    pub fn direction(&self, from: &str, to: &str) -> Option<Direction> {
+        let (from, to) = (self.revision(from)?, self.revision(to)?);
+        if from.composition != to.composition {
+            return None;
+        }
+        match from.revision.number().cmp(&to.revision.number()) {
+            Ordering::Less => Some(Direction::Up),
+            Ordering::Greater => Some(Direction::Down),
+            Ordering::Equal => None,
+        }
     }
 
     /// Whether a composition is there and what it says has no revision yet.

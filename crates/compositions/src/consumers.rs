@@ -1,4 +1,4 @@
-//! Who uses what: from compositions and their revisions to composite resources and claims.
+//! An index of composite resources and claims by the Compositions and revisions that they use.
 //!
 //! An edit concerns the composite resources that would get another revision now, and nobody else.
 
@@ -61,7 +61,7 @@ pub struct Uses {
     pub unseen: bool,
 }
 
-/// All composite resources and claims, by what they use.
+/// The index of consumers.
 #[derive(Debug, Default)]
 pub struct Consumers {
     all: HashMap<Arc<Consuming>, Consumer>,

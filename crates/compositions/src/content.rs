@@ -1,4 +1,4 @@
-//! What a composition says, read once for all who use it.
+//! The spec of a Composition, parsed once for all composite resources that use it.
 
 use crate::admission::Refused;
 use crate::pipeline::{self, Step};

@@ -1,4 +1,4 @@
-//! Where a composite resource keeps what belongs to composition.
+//! The layouts of composite resources: where the standard fields for composition are.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The rules of `apiextensions.crossplane.io`, as decisions: what a definition means, and where composite resources keep what.
+//! The rules of `apiextensions.crossplane.io`, as pure decisions.
 //!
 //! ```text
 //!  CompositeResourceDefinition ──read──► Definition ──► CRD of the XR, CRD of the claim
@@ -18,20 +18,20 @@ mod consumers;
 mod content;
 pub mod definition;
 mod layout;
-mod pace;
 pub mod pipeline;
+mod rate_limit;
 pub mod revision;
 mod select;
-mod unknown;
+mod unknown_fields;
 
-pub use catalogue::{Catalogue, Live, Shelf};
+pub use catalogue::{Catalogue, Direction, Live, Shelf};
 pub use consumers::{Consumer, Consumers, Consuming, Uses};
 pub use content::Content;
 
 pub use layout::{
     ClaimReference, Field, Layout, ResourceReference, SecretReference, composite_of, delete_policy,
 };
-pub use pace::Pace;
+pub use rate_limit::RateLimit;
 pub use select::{
-    ByRevision, CompositionFetcher, Fetched, Found, FromComposition, Refusal, Selector, Wish, look,
+    ByRevision, CompositionFetcher, Fetched, Found, FromComposition, Refusal, Selector, Wish, select,
 };

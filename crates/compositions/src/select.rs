@@ -1,4 +1,4 @@
-//! Which composition a composite resource gets, and which revision of it.
+//! Selects a Composition for a composite resource, and a revision of it.
 
 use crate::catalogue::{Catalogue, Shelf};
 use crate::consumers::Consuming;
@@ -235,7 +235,7 @@ pub trait CompositionFetcher {
     fn fetch(&self, catalogue: &Catalogue, consumer: &Consuming, wish: &Wish) -> Result<Fetched, Refusal>;
 }
 
-/// What one look at the catalogue finds for a composite resource.
+/// The result of a selection.
 #[derive(Debug, Clone)]
 pub enum Found {
     /// What it is composed by.
@@ -247,9 +247,14 @@ pub enum Found {
     Refused(Refusal),
 }
 
-/// Looks what there is for a composite resource that asks for this. What is there and what is being published are decided by the same catalogue: whoever
-/// looked twice would find a revision neither there nor being published if it was published in between.
-pub fn look(by: &dyn CompositionFetcher, catalogue: &Catalogue, consumer: &Consuming, wish: &Wish) -> Found {
+/// Selects for a composite resource. One catalogue decides both what exists and what is being published: otherwise a revision could be created
+/// between the two, and be reported as missing.
+pub fn select(
+    by: &dyn CompositionFetcher,
+    catalogue: &Catalogue,
+    consumer: &Consuming,
+    wish: &Wish,
+) -> Found {
     match by.fetch(catalogue, consumer, wish) {
         Ok(fetched) => Found::Content(fetched),
         Err(refusal) if is_publishing(catalogue, &refusal) => Found::Publishing(refusal),

@@ -1,8 +1,8 @@
-//! How a real Kubernetes control plane is started on loopback: etcd, kube-apiserver, kube-controller-manager.
+//! Configuration of a real Kubernetes control plane on loopback: etcd, kube-apiserver, kube-controller-manager.
 //!
-//! [`ControlPlane::prepare`] writes keys, tokens and a kubeconfig into a directory, and says which programs to run with which arguments. Who runs
-//! them adds what is special, and decides how they end: tests tie them to their own process, the load program measures their memory, and
-//! conformance keeps their logs.
+//! [`ControlPlane::prepare`] writes keys, tokens and a kubeconfig into a directory, and returns the programs to run with
+//! their arguments. Callers add arguments and manage the processes: tests tie them to their own process, the load program
+//! measures their memory, and conformance keeps their logs.
 
 mod ports;
 
@@ -13,41 +13,41 @@ use serde_json::{Value, json};
 
 pub use ports::free_ports;
 
-/// Programs that become a control plane when they run.
+/// The programs of a control plane.
 #[derive(Debug)]
 pub struct ControlPlane {
-    /// Where kube-apiserver listens, with TLS.
+    /// The TLS port of kube-apiserver.
     pub port: u16,
-    /// The first to start.
+    /// etcd, to be started first.
     pub etcd: Program,
-    /// The second.
+    /// kube-apiserver, to be started second.
     pub apiserver: Program,
-    /// For those who need service accounts, garbage collection and the like; it wants kube-apiserver to listen.
+    /// kube-controller-manager, for ServiceAccounts, garbage collection and so on; needs a running kube-apiserver.
     pub controller_manager: Program,
 }
 
 /// A program with its arguments.
 #[derive(Debug)]
 pub struct Program {
-    /// Where it is.
+    /// The path of the executable.
     pub path: PathBuf,
-    /// Its arguments; the last one of a name wins.
+    /// Its arguments; the last of equal flags counts.
     pub arguments: Vec<String>,
 }
 
-/// Somebody whom kube-apiserver knows by a token.
+/// A user of kube-apiserver's token file.
 #[derive(Debug, Clone, Copy)]
 pub struct User<'a> {
-    /// What they show.
+    /// The bearer token.
     pub token: &'a str,
-    /// Who they are.
+    /// The user name.
     pub name: &'a str,
-    /// Their group, empty if they have none: `system:masters` may do everything.
+    /// The group, or empty; `system:masters` has all rights.
     pub group: &'a str,
 }
 
 impl<'a> User<'a> {
-    /// One who may do everything.
+    /// A user in `system:masters`.
     pub fn admin(token: &'a str) -> Self {
         Self {
             token,
@@ -58,7 +58,7 @@ impl<'a> User<'a> {
 }
 
 impl Program {
-    /// With one more argument.
+    /// Adds an argument.
     pub fn argument(&mut self, argument: impl Into<String>) -> &mut Self {
         self.arguments.push(argument.into());
         self
@@ -66,8 +66,8 @@ impl Program {
 }
 
 impl ControlPlane {
-    /// Prepares one in an empty directory, of the programs in another. The kubeconfig there, which kube-controller-manager uses, too, is the first
-    /// user's.
+    /// Prepares a control plane in an empty directory, with the programs of `binaries`. The kubeconfig, which
+    /// kube-controller-manager uses as well, is that of the first user.
     pub fn prepare(binaries: &Path, directory: &Path, users: &[User<'_>]) -> Result<Self> {
         let [etcd, peer, port] = free_ports()?;
         let keys = rcgen::KeyPair::generate()?;
@@ -135,7 +135,7 @@ impl ControlPlane {
     }
 }
 
-/// A kubeconfig for a server on loopback, and one who shows this token; none is shown if it is empty.
+/// A kubeconfig for a server on loopback with this token; anonymous if it is empty.
 pub fn kubeconfig(port: u16, token: &str) -> Value {
     let user = match token {
         "" => json!({}),

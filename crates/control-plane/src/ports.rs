@@ -1,11 +1,11 @@
-//! Ports for programs that are about to start.
+//! Free ports for programs that are about to start.
 
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::Result;
 
-/// Ports that were free a moment ago: below those that connections take for themselves, where nobody comes in between by chance.
+/// Currently free ports, below the ephemeral range, so that no outgoing connection takes them meanwhile.
 pub fn free_ports<const N: usize>() -> Result<[u16; N]> {
     static ASKED: AtomicU32 = AtomicU32::new(0);
     const RANGE: std::ops::Range<u32> = 10_000..32_000;

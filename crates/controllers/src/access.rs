@@ -1,4 +1,4 @@
-//! Whether somebody may do something, as the API server's authorizer says.
+//! Asks the API server's authorizer what a user may do: `SubjectAccessReview`.
 
 use crate::cluster::Cluster;
 use cambium_webhooks::admission::UserInfo;
@@ -7,7 +7,7 @@ use kube::Error;
 use kube::api::{Api, PostParams};
 use serde_json::{Value, json};
 
-/// Whether a user may do this, in the words of a `SubjectAccessReview`'s `resourceAttributes`. Nobody may if that cannot be found out.
+/// Whether a user has the permission in `resource_attributes`, those of a `SubjectAccessReview`. Denied if the review fails.
 pub(crate) async fn may(cluster: &Cluster, user: &UserInfo, resource_attributes: Value) -> bool {
     let review = json!({"spec": {
         "user": user.username, "uid": user.uid, "groups": user.groups, "resourceAttributes": resource_attributes,
@@ -19,7 +19,7 @@ pub(crate) async fn may(cluster: &Cluster, user: &UserInfo, resource_attributes:
         Ok::<_, Error>(answer.status.is_some_and(|status| status.allowed))
     };
     allowed.await.unwrap_or_else(|error| {
-        tracing::warn!(user = user.username, %error, "cannot find out whether it is allowed");
+        tracing::warn!(user = user.username, %error, "failed to create a SubjectAccessReview; denied");
         false
     })
 }

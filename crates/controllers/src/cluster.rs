@@ -1,4 +1,4 @@
-//! One cluster, and the one way to touch it.
+//! A cluster: clients, watches and events for reconcilers.
 //!
 //! ```text
 //!  Cluster ─► kind(cache) ─► Kind: create, change, write the status, delete, each with what it teaches the cache
@@ -8,11 +8,12 @@
 //!
 //! Several clusters are several of these values. What they have in common (queues, catalogues, threads for templates) is not here.
 
-use crate::acting::Acting;
+use crate::impersonation::ImpersonatingClient;
 use crate::runtime::events::{Event, Severity};
 use crate::runtime::watch::Watching;
 use crate::runtime::{
-    Cache, Change, Children, Events, Glances, Heard, Key, Mapper, Resource, Watch, patience,
+    Cache, Change, DynamicCaches, Events, Key, Mapper, MetadataEvent, MetadataWatches, Resource, Watch,
+    with_timeouts,
 };
 use crate::settings::Settings;
 use crate::write::{conflict, not_found, only, reference};
@@ -30,7 +31,7 @@ use std::sync::Arc;
 /// A cluster, as controllers see it.
 #[derive(Clone)]
 pub(crate) struct Cluster {
-    /// Whose requests end, and whose watches begin, in time.
+    /// With timeouts for requests, and for the start of watches.
     client: Client,
     pub(crate) mapper: Mapper,
     pub(crate) events: Events,
@@ -39,7 +40,7 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     pub(crate) fn new(client: &Client, settings: &Settings) -> Self {
-        let client = patience(client, settings.patience, &settings.metrics);
+        let client = with_timeouts(client, settings.request_timeout, &settings.metrics);
         Self {
             mapper: Mapper::new(client.clone()),
             events: Events::start(client.clone(), "cambium", settings.instance.clone())
@@ -49,7 +50,7 @@ impl Cluster {
         }
     }
 
-    /// What time it is. Objects have times in seconds: whoever compares one with itself must find it the same.
+    /// The time in whole seconds, as objects have it: a time that is written and read back compares equal.
     pub(crate) fn now(&self) -> Timestamp {
         let now = (self.clock)();
         Timestamp::from_second(now.as_second()).unwrap_or(now)
@@ -59,7 +60,7 @@ impl Cluster {
         self.client.apiserver_version().await
     }
 
-    /// Objects of a kind that has no namespaces and is not watched.
+    /// Cluster-scoped objects of a kind that is not cached.
     pub(crate) fn all<K>(&self) -> Api<K>
     where
         K: kube::Resource<Scope = ClusterResourceScope, DynamicType = ()>,
@@ -67,7 +68,7 @@ impl Cluster {
         Api::all(self.client.clone())
     }
 
-    /// Objects of a kind that is not watched, in a namespace.
+    /// Namespaced objects of a kind that is not cached.
     pub(crate) fn namespaced<K>(&self, namespace: &str) -> Api<K>
     where
         K: kube::Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
@@ -75,7 +76,7 @@ impl Cluster {
         Api::namespaced(self.client.clone(), namespace)
     }
 
-    /// Objects of a kind that is known at run time only, in a namespace if it has any.
+    /// Objects of a kind that is known at run time only, in a namespace if it is namespaced.
     pub(crate) fn objects(&self, kind: &Resource, namespace: &str) -> Api<DynamicObject> {
         kind.api(self.client.clone(), namespace)
     }
@@ -85,17 +86,17 @@ impl Cluster {
         Api::all_with(self.client.clone(), kind)
     }
 
-    /// Objects of a kind that has no namespaces and is watched.
+    /// Cluster-scoped objects of a cached kind.
     pub(crate) fn kind<'a>(&self, cache: &'a Cache) -> Kind<'a> {
         Kind::new(self.everywhere(cache.resource()), cache, "")
     }
 
-    /// Objects of a kind that is watched, in a namespace; in none if it is empty.
+    /// Objects of a cached kind, in a namespace; cluster-scoped if it is empty.
     pub(crate) fn kind_in<'a>(&self, cache: &'a Cache, namespace: &'a str) -> Kind<'a> {
         self.served_as(cache.resource(), cache, namespace)
     }
 
-    /// The same, at another version than the one that is watched: what is written at that one is not learned.
+    /// The same, written at another API version than the cached one. The cache does not learn these writes: it has objects at its own version only.
     pub(crate) fn served_as<'a>(
         &self,
         resource: &ApiResource,
@@ -113,40 +114,40 @@ impl Cluster {
         kind
     }
 
-    /// Requests that are made as somebody.
-    pub(crate) fn acting(&self, identity: Identity) -> kube::Result<Acting> {
-        Acting::new(self.client.clone(), identity)
+    /// A client that impersonates an identity.
+    pub(crate) fn impersonating(&self, identity: Identity) -> kube::Result<ImpersonatingClient> {
+        ImpersonatingClient::new(self.client.clone(), identity)
     }
 
-    /// A watch that has not begun.
+    /// A watch that is not started yet.
     pub(crate) fn watch(&self) -> Watch {
         Watch::new(self.client.clone())
     }
 
-    /// Begins to watch all objects that a cache is for.
+    /// Starts to watch all objects of a cache.
     pub(crate) fn follow(&self, cache: &Arc<Cache>) -> Watching {
         self.watch().spawn(cache.clone())
     }
 
-    /// Kinds that are watched as they are needed.
+    /// Caches of kinds, each filled from its first use on.
     pub(crate) fn children(
         &self,
         selector: Option<String>,
         changed: impl Fn(&GroupVersionKind, Change) + Send + Sync + 'static,
-    ) -> Children {
-        Children::new(self.client.clone(), selector, changed)
+    ) -> DynamicCaches {
+        DynamicCaches::new(self.client.clone(), selector, changed)
     }
 
-    /// Kinds of which changes are heard, and nothing is kept.
-    pub(crate) fn glances(
+    /// Metadata watches of kinds, of which only changes are told and nothing is cached.
+    pub(crate) fn metadata_watches(
         &self,
-        heard: impl Fn(&GroupVersionKind, Heard) + Send + Sync + 'static,
-    ) -> Glances {
-        Glances::new(self.client.clone(), heard)
+        heard: impl Fn(&GroupVersionKind, MetadataEvent) + Send + Sync + 'static,
+    ) -> MetadataWatches {
+        MetadataWatches::new(self.client.clone(), heard)
     }
 
-    /// Records an event about an object.
-    pub(crate) fn tell(
+    /// Emits an event about an object.
+    pub(crate) fn emit(
         &self,
         object: &Value,
         severity: Severity,
@@ -164,7 +165,8 @@ impl Cluster {
     }
 }
 
-/// The objects of a kind that is watched, in one namespace or in none. What is written is learned at once: no watch is waited for.
+/// The cached objects of a kind, in one namespace or cluster-scoped. The cache learns the answer to each write at once, so that the next reconcile
+/// does not depend on how late the watch is.
 pub(crate) struct Kind<'a> {
     api: Api<DynamicObject>,
     cache: &'a Cache,
@@ -187,13 +189,13 @@ impl<'a> Kind<'a> {
         }
     }
 
-    /// Writes as another field manager.
+    /// Sets the field manager of writes.
     pub(crate) fn managed_by(mut self, manager: &str) -> Self {
         self.params.field_manager = Some(manager.to_owned());
         self
     }
 
-    /// For writes that name the resource version that they are made for: nothing came in between, and whoever writes goes on with what is written.
+    /// For writes with a resource version: the answer holds nothing but this write, so it does not requeue the object.
     pub(crate) fn alone(mut self) -> Self {
         self.learn = |cache, written| cache.learn_alone(written);
         self
@@ -203,8 +205,8 @@ impl<'a> Kind<'a> {
         Key::new(self.namespace, name)
     }
 
-    /// Creates an object. If one of its name is there, that one is learned, and the answer is a conflict: an answer was lost, the watch is late, or the
-    /// name is somebody else's. Whose it is decides the next look.
+    /// Creates an object. If an object of its name exists, the cache learns that one and the error is a conflict: an earlier answer was lost, the
+    /// watch is late, or the name belongs to another owner. The next reconcile decides by its owner.
     pub(crate) async fn create(&self, object: Value) -> kube::Result<()> {
         let object: DynamicObject = serde_json::from_value(object).map_err(kube::Error::SerdeError)?;
         let params = PostParams {
@@ -224,7 +226,7 @@ impl<'a> Kind<'a> {
         }
     }
 
-    /// Asks for an object, whatever the watch shows; whether it is there.
+    /// Gets an object from the API server into the cache; whether it exists.
     pub(crate) async fn ask(&self, name: &str) -> kube::Result<bool> {
         let found = self.api.get_opt(name).await?;
         let is_there = found.is_some();
@@ -232,13 +234,13 @@ impl<'a> Kind<'a> {
         Ok(is_there)
     }
 
-    /// Changes an object, whatever it has become.
+    /// Patches an object, at whatever resource version it has unless the patch names one.
     pub(crate) async fn patch(&self, name: &str, patch: Value) -> kube::Result<()> {
         let written = self.api.patch(name, &self.params, &Patch::Merge(patch)).await;
         self.written(name, written)
     }
 
-    /// Changes exactly what was judged: a conflict, if it is something else by now.
+    /// Patches the object that was judged, by UID and resource version: a conflict if it has changed.
     pub(crate) async fn change(&self, judged: &ObjectMeta, mut patch: Value) -> kube::Result<()> {
         if patch["metadata"].is_null() {
             patch["metadata"] = json!({});
@@ -249,8 +251,8 @@ impl<'a> Kind<'a> {
             .await
     }
 
-    /// Adds the finalizers that are missing to what was judged, so that it does not go before we let it.
-    pub(crate) async fn hold(&self, judged: &ObjectMeta, finalizers: &[&str]) -> kube::Result<()> {
+    /// Adds missing finalizers to the object that was judged; a conflict if that is gone.
+    pub(crate) async fn add_finalizers(&self, judged: &ObjectMeta, finalizers: &[&str]) -> kube::Result<()> {
         let mut held = judged.finalizers.clone().unwrap_or_default();
         let before = held.len();
         for name in finalizers {
@@ -258,17 +260,28 @@ impl<'a> Kind<'a> {
                 held.push((*name).to_owned());
             }
         }
-        match held.len() == before {
-            true => Ok(()),
-            false => {
-                self.change(judged, json!({"metadata": {"finalizers": held}}))
-                    .await
+        if held.len() == before {
+            return Ok(());
+        }
+        let name = judged.name.as_deref().unwrap_or_default();
+        let patch = json!({"metadata": {
+            "finalizers": held, "resourceVersion": judged.resource_version, "uid": judged.uid,
+        }});
+        match self.api.patch(name, &self.params, &Patch::Merge(patch)).await {
+            // Even if the cache says so, too: what the caller is about to create would never be pruned.
+            Err(kube::Error::Api(status)) if status.is_not_found() => {
+                Err(conflict(format!("{name} is gone")))
             }
+            written => self.written(name, written),
         }
     }
 
-    /// Takes finalizers away from what was judged; with the last one, an object whose deletion was asked for goes.
-    pub(crate) async fn release(&self, judged: &ObjectMeta, finalizers: &[&str]) -> kube::Result<()> {
+    /// Removes finalizers from the object that was judged. Without its last finalizer a deleted object is gone.
+    pub(crate) async fn remove_finalizers(
+        &self,
+        judged: &ObjectMeta,
+        finalizers: &[&str],
+    ) -> kube::Result<()> {
         let name = judged.name.as_deref().unwrap_or_default();
         let held = judged.finalizers.iter().flatten();
         let rest: Vec<&String> = held.filter(|name| !finalizers.contains(&name.as_str())).collect();
@@ -297,14 +310,14 @@ impl<'a> Kind<'a> {
             .await
     }
 
-    /// Changes the status subresource of an object.
+    /// Patches the status subresource of an object.
     pub(crate) async fn patch_status(&self, name: &str, patch: Value) -> kube::Result<()> {
         let patch = Patch::Merge(patch);
         let written = self.api.patch_status(name, &self.params, &patch).await;
         self.written(name, written)
     }
 
-    /// Deletes the object that was judged, and no other of that name. One that others hold is only marked, and stays known.
+    /// Deletes the object that was judged, by UID. One with finalizers gets a deletion timestamp, and stays in the cache.
     pub(crate) async fn delete(&self, name: &str, uid: &str) -> kube::Result<()> {
         let key = self.key(name);
         match self.api.delete(name, &only(uid)).await {
@@ -318,9 +331,10 @@ impl<'a> Kind<'a> {
         Ok(())
     }
 
-    /// Refuses, as a conflict, to create something for an owner that is gone or says something else by now, as the server itself says: a watch may be
-    /// late, and the server's store may be an older one, restored from a backup. What is made for an owner that is gone is collected as garbage, and
-    /// made again. Only the watch says that it is gone: a kind that is not served at this moment is answered with 404, too.
+    /// Fails with a conflict unless the API server still has the owner at the resource version that was judged, before something is created for it: a
+    /// watch may be late, and the store of the server may have been restored from a backup. An object that is created for a deleted owner would be
+    /// garbage collected, and created again. The cache is not told of a 404: only the watch says that an object is deleted, since a kind that is not
+    /// served at the moment answers with 404, too.
     pub(crate) async fn still_there(&self, judged: &Value) -> kube::Result<()> {
         let name = judged["metadata"]["name"].as_str().unwrap_or_default();
         let Some(found) = self.api.get_opt(name).await? else {
@@ -332,7 +346,7 @@ impl<'a> Kind<'a> {
             return Ok(());
         }
         self.cache.learn(found);
-        Err(conflict(format!("{name} is not what was seen of it")))
+        Err(conflict(format!("{name} has changed since it was cached")))
     }
 
     fn written(&self, name: &str, written: kube::Result<DynamicObject>) -> kube::Result<()> {

@@ -1,8 +1,8 @@
-//! Kinds of objects that others define: they are there or not, and come and go. Whoever waits for one looks again when it is defined.
+//! Kinds that CRDs define: discovery, and requeueing of objects that wait for a kind.
 
-use crate::runtime::children::WatchError;
+use crate::runtime::dynamic_caches::WatchError;
 use crate::runtime::mapper::ResolveError;
-use crate::runtime::{Children, Mapper, Resource};
+use crate::runtime::{DynamicCaches, Mapper, Resource};
 use crate::{compositions, definitions};
 use futures::StreamExt as _;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -12,7 +12,7 @@ use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event, watcher};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Follows CustomResourceDefinitions, of which only metadata is sent: a definition that changes makes its group be asked for again.
+/// Watches the metadata of CustomResourceDefinitions: each change invalidates the discovery of its group, and requeues the objects that wait for it.
 pub(crate) async fn follow(context: &definitions::Context, compositions: &compositions::Context) {
     let mapper = &context.cluster.mapper;
     let definitions: Api<PartialObjectMeta<CustomResourceDefinition>> = context.cluster.all();
@@ -38,41 +38,40 @@ pub(crate) async fn follow(context: &definitions::Context, compositions: &compos
             }
             Ok(Event::Init | Event::InitDone) => {}
             Err(error) => {
-                tracing::debug!(%error, "cannot watch CustomResourceDefinitions, and will keep trying")
+                tracing::debug!(%error, "failed to watch CustomResourceDefinitions; retrying with back-off")
             }
         }
     }
 }
 
-/// A definition is called by its plural and its group.
+/// The name of a CRD and the group in it: `<plural>.<group>`.
 fn named(definition: &PartialObjectMeta<CustomResourceDefinition>) -> Option<(&str, &str)> {
     let name = definition.metadata.name.as_deref()?;
     let (_, group) = name.split_once('.')?;
     Some((name, group))
 }
 
-/// Kinds by API version and name: how to ask for their objects, or why that is not known.
+/// Kinds by API version and name: their resources, or why those are unknown.
 pub(crate) type Kinds = BTreeMap<(String, String), Result<Resource, Unknown>>;
 
-/// Why objects of a kind cannot be asked for.
+/// Why the resource of a kind is unknown.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unknown {
-    /// There is no such kind, so there is nothing of it.
+    /// There is no such kind, so it has no objects.
     #[error("{0}")]
     Missing(String),
-    /// It could not be found out. There may be something of it.
+    /// Discovery or the watch failed. The kind may have objects.
     #[error("{0}")]
     Unseen(String),
 }
 
-/// What fails this often in a row does not pass by itself, and people are told.
+/// Failures in a row after which an error is taken for lasting, and reported in conditions.
 pub(crate) const PASSING: u32 = 3;
 
-/// Finds out about kinds, and begins to watch those that are there: everything that is ours is seen before anything is decided. The groups
-/// of those that are not there are told.
+/// Discovers kinds, and waits until their objects are cached: decisions need all of them. `misses` is told the groups of missing kinds.
 pub(crate) async fn find(
     mapper: &Mapper,
-    children: &Children,
+    children: &DynamicCaches,
     wanted: BTreeSet<(String, String)>,
     misses: impl Fn(&str),
 ) -> Kinds {

@@ -1,4 +1,4 @@
-//! The controllers, and what they stand on.
+//! Controllers: reconcilers of definitions, Applications, compositions and composite resources, and their runtime.
 //!
 //! A controller observes, decides and acts; it knows a [`kube::Client`] and nothing about the server behind
 //! it. [`runtime`] holds what every controller needs and none should write twice: objects in memory, changes
@@ -12,11 +12,11 @@
 //! ```
 
 mod access;
-mod acting;
-mod changes;
 mod cluster;
 mod compositions;
+mod debounce;
 mod definitions;
+mod impersonation;
 mod kinds;
 mod manager;
 mod settings;

@@ -1,4 +1,4 @@
-//! Everything together: one cluster, and who works on it.
+//! The manager: all controllers on one cluster, and their admission webhooks.
 
 use crate::cluster::Cluster;
 use crate::runtime::{Leadership, Pool, run_while_leader};
@@ -11,7 +11,7 @@ use kube::Client;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// The controllers of definitions and applications, of compositions and composite resources.
+/// A manager of all controllers.
 pub struct Manager {
     metrics: Metrics,
     definitions: Arc<definitions::Context>,
@@ -19,7 +19,7 @@ pub struct Manager {
 }
 
 impl Manager {
-    /// A manager that knows nothing yet, and does nothing.
+    /// A manager that does not watch or write yet.
     pub async fn new(client: Client, settings: Settings) -> kube::Result<Self> {
         let cluster = Cluster::new(&client, &settings);
         let version = cluster.version().await?;
@@ -39,7 +39,7 @@ impl Manager {
         })
     }
 
-    /// What is asked at admission.
+    /// The validators and mutators of all kinds.
     pub fn admission(&self) -> Admission {
         let mut validators = definitions::validators(&self.definitions);
         validators.extend(compositions::validators(&self.compositions));
@@ -49,12 +49,12 @@ impl Manager {
         }
     }
 
-    /// Begins to watch, unless it does already, and waits until everything has been seen once.
+    /// Starts the watches, unless they are started, and waits until all caches are synced.
     pub async fn synced(&self) {
         tokio::join!(self.definitions.synced(), self.compositions.synced());
     }
 
-    /// Works until it is dropped.
+    /// Runs the controllers until it is dropped.
     pub async fn run(&self) {
         self.synced().await;
         tokio::join!(
@@ -64,7 +64,7 @@ impl Manager {
         );
     }
 
-    /// Works whenever it leads, until the election is over.
+    /// Runs the controllers while this replica leads, until the election ends.
     pub async fn run_while_leading(&self, leadership: watch::Receiver<Leadership>) {
         self.metrics.leads(LEASE, false);
         run_while_leader(leadership, || async {
@@ -74,16 +74,16 @@ impl Manager {
         .await;
     }
 
-    /// Whether there is nothing left to do, as far as it knows.
+    /// Whether all queues are empty.
     pub fn is_idle(&self) -> bool {
         self.definitions.is_idle() && self.compositions.is_idle()
     }
 }
 
-/// The lease that managers compete for.
+/// The name of the Lease for leader election.
 pub const LEASE: &str = "cambium";
 
-/// Counts as leading until it is dropped, which is how work ends when the lease is lost.
+/// Sets the leadership metric until it is dropped: work is dropped when the lease is lost.
 struct Leading<'a>(&'a Metrics);
 
 impl<'a> Leading<'a> {

@@ -1,4 +1,4 @@
-//! How a manager works.
+//! Settings of a manager.
 
 use cambium_api::names::SYSTEM_NAMESPACE;
 use cambium_compositions::revision::LabelEdits;
@@ -30,17 +30,17 @@ pub struct Settings {
     pub composition_revisions: bool,
     /// Whether edits of a composition's labels make revisions.
     pub label_edits: LabelEdits,
-    /// How long a revision that nothing keeps is left alone before it is deleted.
+    /// How long an unused revision is marked before it is deleted.
     pub deletion_delay: SignedDuration,
     /// How long one piece of work that runs templates, patches or functions may take.
     pub template_time_limit: Duration,
-    /// How many applications are worked on at the same time.
+    /// How many Applications, and how many composite resources, are reconciled concurrently.
     pub workers: usize,
-    /// How many composite resources of a kind follow what is published, in a second; as many as can without it.
+    /// How many composite resources of a kind follow a publish per second; no limit if there is none.
     pub automatic_moves_per_second: Option<NonZeroU32>,
-    /// How long one request may take.
-    pub patience: Duration,
-    /// Where functions answer, as `host:port`, by the names of functions. Their Function objects need not say so, and do not count if they do.
+    /// The timeout of a request to the API server.
+    pub request_timeout: Duration,
+    /// Endpoints of functions as `host:port`, by the names of functions. They override those of Function objects, which need not exist.
     pub functions: BTreeMap<String, String>,
     /// Where functions may be called without TLS.
     pub plain_functions: Plain,
@@ -50,13 +50,13 @@ pub struct Settings {
     pub serves_v2beta1: bool,
     /// Whether applications use definitions of their own namespace.
     pub local_definitions: LocalDefinitions,
-    /// Whose rights objects of applications are applied with.
+    /// The identities with which objects of Applications are applied.
     pub identities: Identities,
-    /// What its events say it is.
+    /// The reporting instance of its events.
     pub instance: String,
-    /// What it counts about itself.
+    /// Its metrics.
     pub metrics: Metrics,
-    /// What time it is.
+    /// Its clock.
     pub clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
 }
 
@@ -74,7 +74,7 @@ impl Default for Settings {
             template_time_limit: Duration::from_secs(3),
             workers: 8,
             automatic_moves_per_second: None,
-            patience: Duration::from_secs(30),
+            request_timeout: Duration::from_secs(30),
             functions: BTreeMap::new(),
             plain_functions: Plain::default(),
             function_deadline: Duration::from_secs(20),

@@ -1,6 +1,6 @@
-//! What answers to writes mean, and manifests whose kinds do not know all of their fields.
+//! Errors of writes, and server-side apply without fields that a kind does not know.
 
-use crate::acting::Acting;
+use crate::impersonation::ImpersonatingClient;
 use crate::runtime::{Cache, Key, Resource};
 use cambium_definitions::application::Object;
 use cambium_objects::{unknown_fields, without_fields};
@@ -10,13 +10,13 @@ use kube::api::{DeleteParams, DynamicObject, Preconditions, PropagationPolicy};
 use kube::core::Status;
 use serde_json::Value;
 
-/// How often an apply is tried again without fields that the server does not know.
+/// How often an apply is retried without fields that the server does not know.
 const ROUNDS: usize = 8;
 
-/// A manifest without the fields that the server has said it does not know. An apply with one of them is refused as a whole.
+/// A manifest without the fields that the server has refused as unknown: strict field validation refuses the whole apply.
 pub(crate) struct KnownFields {
     pub(crate) manifest: Value,
-    /// The paths of what was left out.
+    /// The paths of the fields that were left out.
     pub(crate) left_out: Vec<String>,
     rounds: usize,
 }
@@ -30,7 +30,7 @@ impl KnownFields {
         }
     }
 
-    /// Leaves out what a refusal names as unknown; whether that makes another try worth it.
+    /// Leaves out the fields that a refusal names as unknown; whether a retry is worth it.
     pub(crate) fn leave_out(&mut self, refused: &kube::Error) -> bool {
         let kube::Error::Api(refused) = refused else {
             return false;
@@ -51,9 +51,9 @@ impl KnownFields {
     }
 }
 
-/// Applies a manifest, to the object with this uid or to none that is there; the object as it is now, and the fields that were left out because its kind does not know them.
+/// Applies a manifest to the object with this UID, or creates it; the object, and the fields that were left out because its kind does not know them.
 pub(crate) async fn apply_known_fields(
-    acting: &Acting,
+    acting: &ImpersonatingClient,
     kind: &Resource,
     object: &Object,
     manifest: &Value,
@@ -68,7 +68,7 @@ pub(crate) async fn apply_known_fields(
     }
 }
 
-/// Deletes the object that was judged, and no other of that name, of a kind that is not watched.
+/// Deletes the object that was judged, by UID, of a kind that is not cached.
 pub(crate) async fn delete_unwatched(api: &Api<DynamicObject>, name: &str, uid: &str) -> kube::Result<()> {
     match api.delete(name, &only(uid)).await {
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
@@ -76,8 +76,8 @@ pub(crate) async fn delete_unwatched(api: &Api<DynamicObject>, name: &str, uid: 
     }
 }
 
-/// What a 404 says of an object that is watched. Only the watch says that an object is gone: as long as it does not, the watch is late, or the
-/// kind is not served at this moment, and the write is tried again.
+/// Interprets a 404 for a cached object. Only the watch says that an object is deleted: until it does, the watch is late or the kind is not served at
+/// the moment, and the error is a conflict, which requeues.
 pub(crate) fn not_found(cache: &Cache, key: &Key) -> kube::Result<()> {
     match cache.get(key) {
         None => Ok(()),
@@ -85,13 +85,13 @@ pub(crate) fn not_found(cache: &Cache, key: &Key) -> kube::Result<()> {
     }
 }
 
-/// What is not as it was seen, or not seen as it is: the next look decides.
+/// A conflict: the cache is behind, or ahead of what was judged. The next reconcile decides.
 pub(crate) fn conflict(message: String) -> kube::Error {
     let status = Status::failure(&message, "Conflict").with_code(409);
     kube::Error::Api(Box::new(status))
 }
 
-/// How to delete the object with this uid, and no other of its name.
+/// Delete options with this UID as precondition.
 pub(crate) fn only(uid: &str) -> DeleteParams {
     DeleteParams {
         propagation_policy: Some(PropagationPolicy::Background),
@@ -103,22 +103,23 @@ pub(crate) fn only(uid: &str) -> DeleteParams {
     }
 }
 
-/// Whether somebody else was faster, which is nobody's business: the next look sees what they did.
+/// Whether another write came first. It is not reported: the next reconcile observes that write.
 pub(crate) fn is_conflict(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.is_conflict())
 }
 
-/// Whether the server takes the object for invalid.
+/// Whether the server has judged the object or failed over it, and was neither unreachable nor throttling. Some servers answer 500 to objects that
+/// they cannot decode, or when a webhook of theirs fails.
 pub(crate) fn is_invalid(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 422)
 }
 
-/// Whether the server will say the same again: neither a conflict nor a pause that it asked for.
+/// Whether a retry will be refused, too: a client error, but for conflicts (409) and throttling (429).
 pub(crate) fn is_refusal(code: u16) -> bool {
     (400..500).contains(&code) && code != 409 && code != 429
 }
 
-/// Whether somebody has no right to do something, as authorization says it. Quotas and policies are refusals of another kind, and say 403, too.
+/// Whether RBAC has denied a request. Quotas and policies answer with 403, too.
 pub(crate) fn is_denied(status: &kube::core::Status) -> bool {
     status.code == 403 && status.message.contains("User \"") && status.message.contains("\" cannot ")
 }
@@ -129,7 +130,7 @@ pub(crate) fn is_verdict(code: u16) -> bool {
     is_refusal(code) || code == 500
 }
 
-/// What an event is about.
+/// The object reference of an event.
 pub(crate) fn reference(object: &Value) -> ObjectReference {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let metadata = &object["metadata"];

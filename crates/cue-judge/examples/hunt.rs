@@ -1,4 +1,4 @@
-//! Looks for programs on which `crates/cue` and Go's `cue` differ: `hunt FIRST_SEED COUNT [DIRECTORY]`.
+//! Searches for programs on which `crates/cue` and Go's `cue` differ: `hunt FIRST_SEED COUNT [DIRECTORY]`.
 
 use cambium_cue_judge::{Oracle, Verdict, generate, ours, shrink};
 use std::collections::BTreeMap;

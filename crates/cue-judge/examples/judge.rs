@@ -1,4 +1,4 @@
-//! Puts files before `crates/cue` and Go's `cue`, and shows where they differ: `judge FILE…`.
+//! Evaluates files with `crates/cue` and Go's `cue`, and prints differences: `judge FILE…`.
 
 use cambium_cue_judge::{Answer, Oracle, Verdict, ours};
 

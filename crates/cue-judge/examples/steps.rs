@@ -1,4 +1,4 @@
-//! The steps that each measured program takes.
+//! Prints the evaluation steps of each benchmark program.
 
 use cambium_cue::{EvaluationOptions, Source, compile};
 use cambium_cue_judge::inputs;

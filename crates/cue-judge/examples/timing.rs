@@ -8,8 +8,8 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long each measurement takes at least.
-const PATIENCE: Duration = Duration::from_millis(700);
+/// Minimum duration of a measurement.
+const MINIMUM_DURATION: Duration = Duration::from_millis(700);
 
 #[expect(clippy::print_stdout, reason = "the figures are the answer")]
 fn main() -> std::io::Result<()> {
@@ -38,12 +38,12 @@ fn render(program: &Program, input: &Input) -> Data {
         .expect("the inputs are right")
 }
 
-/// The time that one in ten runs stays below: what other programs of the machine take is left out.
+/// The first decile of run times, which excludes most noise of other processes.
 fn fast(mut work: impl FnMut()) -> u128 {
     work();
     let mut taken = Vec::new();
     let start = Instant::now();
-    while start.elapsed() < PATIENCE || taken.len() < 5 {
+    while start.elapsed() < MINIMUM_DURATION || taken.len() < 5 {
         let before = Instant::now();
         work();
         taken.push(before.elapsed().as_nanos());

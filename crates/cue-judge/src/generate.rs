@@ -1,8 +1,8 @@
-//! Programs from a grammar: mostly valid, mostly concrete, and full of names that overlap.
+//! Generates CUE programs from a grammar: mostly valid, mostly concrete, with overlapping names.
 //!
-//! A program is a [`Tree`] whose leaves are text, so that [`crate::shrink`] can take pieces out of it without knowing
-//! what they mean. What a value is going to be (its `Shape`) is decided before it is written, so that references, operators and
-//! comprehensions mostly find what they need.
+//! A program is a [`Tree`] whose leaves are text, so that [`crate::shrink`] can remove pieces without knowing their
+//! meaning. The `Shape` of a value is decided before it is written, so that references, operators and comprehensions
+//! mostly find matching values.
 
 mod scalars;
 mod structs;
@@ -12,7 +12,7 @@ pub use tree::{Part, Sort, Tree};
 
 use crate::random::Random;
 
-/// A program for a seed.
+/// Generates a program from a seed.
 pub fn program(seed: u64) -> Tree {
     let mut generator = Generator {
         random: Random::new(seed),
@@ -22,7 +22,7 @@ pub fn program(seed: u64) -> Tree {
     generator.file()
 }
 
-/// Three values that stand alone and often fit together, for a seed.
+/// Generates three independent values that often unify, from a seed.
 pub fn alike(seed: u64) -> [Tree; 3] {
     let mut generator = Generator {
         random: Random::new(seed),
@@ -33,7 +33,7 @@ pub fn alike(seed: u64) -> [Tree; 3] {
     [Need::Concrete, Need::Anything, Need::Anything].map(|need| generator.value(&shape, need, 2))
 }
 
-/// What a value is going to be.
+/// The shape of a value.
 #[derive(Debug, Clone, PartialEq)]
 enum Shape {
     Int,
@@ -43,7 +43,7 @@ enum Shape {
     Struct(Vec<(&'static str, Self)>),
 }
 
-/// Whether a value has to be data by itself, or may leave something open.
+/// Whether a value must be concrete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Need {
     Concrete,
@@ -56,7 +56,7 @@ struct Name {
     text: String,
     shape: Shape,
     need: Need,
-    /// Whether its value is written: what refers to others that do not exist yet may end in a circle.
+    /// Whether its value is written already: references to later names may form cycles.
     ready: bool,
 }
 
@@ -116,14 +116,14 @@ impl Generator {
         file
     }
 
-    /// The innermost scope's name may be used from now on.
+    /// Marks a name of the innermost scope as usable.
     fn is_ready(&mut self, index: usize) {
         if let Some(name) = self.scopes.last_mut().and_then(|scope| scope.get_mut(index)) {
             name.ready = true;
         }
     }
 
-    /// Any order: a name may be used before it is declared.
+    /// Shuffles declarations: a name may be used before it is declared.
     fn shuffle<T>(&mut self, items: &mut [T]) {
         for index in (1..items.len()).rev() {
             let other = self.random.below(index + 1);
@@ -173,7 +173,7 @@ impl Generator {
         }
     }
 
-    /// Something that works for every shape.
+    /// An expression form that works for every shape.
     fn wrapped(&mut self, shape: &Shape, need: Need, depth: usize) -> Tree {
         match self.random.below(6) {
             0 | 1 => {
@@ -223,7 +223,7 @@ impl Generator {
         }
     }
 
-    /// What nobody expects here.
+    /// An unexpected value.
     fn odd(&mut self) -> Tree {
         let choices = [
             "null", "_|_", "_", "'b'", "1.5", "[]", "{}", "!=null", "number", "[...]",

@@ -1,13 +1,13 @@
-//! Programs whose speed is measured.
+//! Benchmark programs.
 
 use crate::json;
 use cambium_cue::Data;
 use std::fmt::Write as _;
 
-/// A program and the values that are put into it.
+/// A program and its parameter values.
 #[derive(Debug, Clone)]
 pub struct Input {
-    /// What it is called in reports.
+    /// Its name in reports.
     pub name: String,
     /// The program.
     pub text: String,
@@ -28,7 +28,7 @@ impl Input {
     }
 }
 
-/// A definition as people write them: a hundred lines, twenty parameters.
+/// A typical definition: a hundred lines, twenty parameters.
 pub fn ordinary() -> Input {
     input(
         "ordinary",
@@ -37,7 +37,7 @@ pub fn ordinary() -> Input {
     )
 }
 
-/// A definition with everything: probes, volumes of every kind, ports, sidecars, nested schemas.
+/// A large definition: probes, volumes of every type, ports, sidecars, nested schemas.
 pub fn service() -> Input {
     input(
         "service",
@@ -46,7 +46,7 @@ pub fn service() -> Input {
     )
 }
 
-/// Comprehensions over a list of as many items.
+/// Comprehensions over a list of `count` items.
 pub fn items(count: usize) -> Input {
     let text = "parameter: items: [...{name: string, port: *80 | int & >0, expose?: bool}]\n\
         out: [for i, item in parameter.items {\n\
@@ -67,7 +67,7 @@ pub fn items(count: usize) -> Input {
     input(&format!("items-{count}"), text, &values)
 }
 
-/// A struct of as many fields, each with a default and alternatives; half of them are given.
+/// A struct of `count` fields, each with a default and alternatives; half of them are set.
 pub fn choices(count: usize) -> Input {
     let (mut text, mut given) = (String::from("parameter: {\n"), Vec::new());
     for index in 0..count {
@@ -81,7 +81,7 @@ pub fn choices(count: usize) -> Input {
     input(&format!("choices-{count}"), &text, &values)
 }
 
-/// One struct that is all of as many choices between two structs, each decided by a field.
+/// A unification of `count` disjunctions of two structs, each decided by a field.
 pub fn decisions(count: usize) -> Input {
     let (mut text, mut given) = (String::from("out: parameter\n"), Vec::new());
     for index in 0..count {
@@ -99,7 +99,7 @@ pub fn decisions(count: usize) -> Input {
     input(&format!("decisions-{count}"), &text, &values)
 }
 
-/// One struct that is all of as many choices between three structs, none of which is decided but by its default.
+/// A unification of `count` disjunctions of three structs, decided by their defaults only.
 pub fn products(count: usize) -> Input {
     let mut text = String::new();
     for index in 0..count {
@@ -109,7 +109,7 @@ pub fn products(count: usize) -> Input {
     input(&format!("products-{count}"), &text, "{}")
 }
 
-/// All of them, in the order of a report.
+/// All benchmark programs, in report order.
 pub fn all() -> Vec<Input> {
     let mut all = vec![ordinary(), service()];
     all.extend([10, 100, 1_000].map(items));

@@ -1,9 +1,9 @@
-//! JSON as Go's `cue` writes it, read without losing a digit.
+//! A JSON parser that keeps all digits, for the output of Go's `cue`.
 
 use cambium_cue::Data;
 use cambium_cue::number::Number;
 
-/// Reads one JSON value. `None` when the text is not JSON.
+/// Parses a JSON value; `None` if the text is not JSON.
 pub fn read(text: &str) -> Option<Data> {
     let mut reader = Reader { rest: text };
     let data = reader.value()?;
@@ -11,7 +11,7 @@ pub fn read(text: &str) -> Option<Data> {
     reader.rest.is_empty().then_some(data)
 }
 
-/// Whether two values are the same data: numbers digit by digit, fields in any order.
+/// Whether two values are equal: numbers digit by digit, fields in any order.
 pub fn same(left: &Data, right: &Data) -> bool {
     match (left, right) {
         (Data::Number(left), Data::Number(right)) => left.to_json() == right.to_json(),

@@ -1,10 +1,10 @@
-//! What judges `crates/cue`: Go's own `cue`, and programs to put before both.
+//! Differential testing of `crates/cue` against Go's `cue`.
 //!
-//! - [`oracle`] asks Go's `cue`, where `cargo xtask cue-oracle` has built it, and remembers its answers.
-//! - [`ours`] asks `crates/cue` the same, and survives its panics and hangs.
-//! - [`verdict`] compares the two answers.
-//! - [`generate`] makes programs nobody would write, mostly valid ones; [`shrink`] makes them small again.
-//! - [`inputs`] are the programs whose speed is measured.
+//! - [`oracle`] runs Go's `cue`, built by `cargo xtask cue-oracle`, and caches its results.
+//! - [`ours`] runs `crates/cue`, and survives panics and hangs.
+//! - [`verdict`] compares the two results.
+//! - [`generate`] generates mostly valid programs; [`shrink`] minimizes failing ones.
+//! - [`inputs`] are the benchmark programs.
 
 pub mod generate;
 pub mod inputs;
@@ -19,9 +19,9 @@ pub use oracle::{Answer, Oracle};
 pub use random::Random;
 pub use verdict::Verdict;
 
-/// Notes that a test was skipped, and why, past the test runner's capture, so that whoever adds up the results can count it.
+/// Reports a skipped test and the reason, past the test runner's capture, so that `cargo xtask test` counts it.
 pub fn skip(test: &str, reason: &str) {
     use std::io::Write as _;
-    // A closed standard error leaves nobody to tell.
+    // Nothing can be reported if standard error is closed.
     let _ = std::io::stderr().write_all(format!("SKIPPED {test}: {reason}\n").as_bytes());
 }

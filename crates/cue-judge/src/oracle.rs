@@ -1,4 +1,4 @@
-//! Go's own `cue`, asked one program at a time.
+//! Runs Go's `cue` on one program at a time.
 
 use crate::json;
 use cambium_cue::Data;
@@ -8,36 +8,36 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// The version of `cue` that is the measure.
+/// The reference version of `cue`.
 pub const VERSION: &str = "v0.14.1";
 
-/// Go's `cue` on this machine.
+/// An installed Go `cue`.
 #[derive(Debug)]
 pub struct Oracle {
     binary: PathBuf,
-    /// Where answers are kept, so that the same question is asked once.
+    /// The cache directory of results.
     answers: Option<PathBuf>,
 }
 
-/// What an evaluator says to a program.
+/// The result of evaluating a program.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
-    /// It is this data.
+    /// A concrete value.
     Value(Data),
-    /// More information could make it data.
+    /// Incomplete: not concrete.
     Incomplete(String),
-    /// It is wrong.
+    /// An error.
     Error(String),
-    /// It is CUE, but outside of what the evaluator does. Go's never says this.
+    /// Valid CUE that the evaluator does not support; never from Go's.
     Unsupported(String),
-    /// The evaluator itself failed.
+    /// The evaluator panicked.
     Panic(String),
-    /// The evaluator did not answer in time.
+    /// The evaluator timed out.
     Hang,
 }
 
 impl Oracle {
-    /// The oracle, or why there is none.
+    /// Finds the oracle; the error says why there is none.
     pub fn find() -> Result<Self, String> {
         let directory = cache()
             .ok_or("none of CAMBIUM_CACHE, XDG_CACHE_HOME and HOME is set")?
@@ -53,7 +53,7 @@ impl Oracle {
         })
     }
 
-    /// The same, remembering its answers in the cache.
+    /// Enables the cache of results.
     pub fn remembering(mut self) -> Self {
         self.answers = self
             .binary
@@ -120,7 +120,7 @@ impl Oracle {
         })
     }
 
-    /// Whether it succeeded; then what it wrote, else what it complained about.
+    /// Runs `cue`; returns success with its output, or failure with its errors.
     fn run(&self, text: &str, arguments: &[&str]) -> io::Result<(bool, String)> {
         // A minute is a hundred times what the slowest answer takes: whoever is killed then had no answer.
         let mut child = Command::new("timeout")

@@ -1,4 +1,4 @@
-//! `crates/cue`, asked like a program that may crash.
+//! Runs `crates/cue` in isolation: panics and hangs become results.
 
 use crate::oracle::Answer;
 use cambium_cue::diagnostic::Severity;
@@ -7,9 +7,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// How long one program may take before it counts as a hang.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Steps enough for every program that ends, few enough that one that does not ends soon.
+/// Timeout of one program.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Limits high enough for every terminating program, and low enough to stop others soon.
 pub const LIMITS: Limits = Limits {
     steps: 300_000,
     bytes: 1 << 30,
@@ -22,7 +22,7 @@ pub fn export(text: &str) -> Answer {
     apart(move || answer(evaluated(&text, |instance| instance.export()))).unwrap_or_else(|trouble| trouble)
 }
 
-/// The export of everything that has a path in a text, down to a depth and up to a number; nothing when the text does not compile.
+/// The exports of all paths in a text, up to a depth and a number; fails when the text does not compile.
 pub fn export_each(text: &str, depth: usize, maximum: usize) -> Result<Vec<(String, Answer)>, Answer> {
     let text = text.to_owned();
     apart(move || {
@@ -103,7 +103,7 @@ fn answer(result: Result<Data, Diagnostics>) -> Answer {
     }
 }
 
-/// Runs on a thread of its own. A thread that hangs is left behind.
+/// Runs on a new thread; a hanging thread is abandoned.
 fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Answer> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
@@ -114,8 +114,8 @@ fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result
                 .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
             Answer::Panic(text.unwrap_or_default())
         });
-        // Nobody waits any more for whoever comes too late.
+        // The receiver may have timed out.
         let _ = sender.send(result);
     });
-    receiver.recv_timeout(PATIENCE).unwrap_or(Err(Answer::Hang))
+    receiver.recv_timeout(TIMEOUT).unwrap_or(Err(Answer::Hang))
 }

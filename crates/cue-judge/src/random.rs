@@ -1,11 +1,11 @@
-//! Chance that can be repeated.
+//! A seeded pseudo-random number generator.
 
-/// A seeded sequence of numbers (SplitMix64): the same seed gives the same programs on every machine.
+/// SplitMix64: the same seed gives the same programs on every machine.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
-    /// The sequence of a seed.
+    /// A generator with a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -25,12 +25,12 @@ impl Random {
         usize::try_from(self.number() % bound).expect("less than a usize")
     }
 
-    /// True this often in a hundred.
+    /// True with this probability in percent.
     pub fn percent(&mut self, often: usize) -> bool {
         self.below(100) < often
     }
 
-    /// One of several.
+    /// A random element.
     pub fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
         &choices[self.below(choices.len())]
     }

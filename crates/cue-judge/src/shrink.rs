@@ -1,8 +1,8 @@
-//! The smallest program that still shows something.
+//! Shrinks failing programs.
 
 use crate::generate::{Part, Sort, Tree};
 
-/// Takes pieces out of a program as long as `shows` holds of what is left.
+/// Removes pieces of a program while `shows` holds for the rest.
 pub fn shrink(tree: &Tree, mut shows: impl FnMut(&str) -> bool) -> Tree {
     let mut smallest = tree.clone();
     'again: loop {
@@ -20,7 +20,7 @@ fn size(tree: &Tree) -> usize {
     tree.to_string().len()
 }
 
-/// Every tree that is one step smaller, the boldest steps first.
+/// All trees one step smaller, the largest steps first.
 fn candidates(tree: &Tree) -> Vec<Tree> {
     let mut found = Vec::new();
     for (index, part) in tree.parts.iter().enumerate() {

@@ -1,29 +1,29 @@
-//! Two answers to one program.
+//! Compares two results of a program.
 
 use crate::json;
 use crate::oracle::Answer;
 
-/// How our answer stands to the oracle's.
+/// The comparison of our result with the oracle's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
-    /// The same value, or both refuse.
+    /// Equal values, or both fail.
     Agree,
-    /// A value each, and not the same.
+    /// Different values.
     Differ,
-    /// We refuse what the oracle gives a value to.
+    /// Only we fail.
     OursOnlyErrors,
-    /// We give a value to what the oracle refuses.
+    /// Only the oracle fails.
     OracleOnlyErrors,
-    /// We say that we do not do this.
+    /// We do not support the program.
     Unsupported,
-    /// We crashed.
+    /// We panicked.
     Panic,
-    /// We did not end.
+    /// We timed out.
     Hang,
 }
 
 impl Verdict {
-    /// All of them, in the order of a report.
+    /// All verdicts, in report order.
     pub const ALL: [Self; 7] = [
         Self::Agree,
         Self::Differ,
@@ -34,7 +34,7 @@ impl Verdict {
         Self::Hang,
     ];
 
-    /// Compares our answer with the oracle's.
+    /// Compares our result with the oracle's.
     pub fn of(ours: &Answer, oracle: &Answer) -> Self {
         match (ours, oracle) {
             (Answer::Panic(_), _) => Self::Panic,
@@ -50,7 +50,7 @@ impl Verdict {
         }
     }
 
-    /// What a report calls it.
+    /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Agree => "agree",

@@ -1,4 +1,4 @@
-//! How long definitions take to compile and to render: `cargo bench -p cambium-cue`.
+//! Benchmarks of compiling and rendering definitions: `cargo bench -p cambium-cue`.
 
 use cambium_cue::{Data, EvaluationOptions, Program, Source, compile};
 use cambium_cue_judge::inputs::{self, Input};

@@ -1,4 +1,4 @@
-//! Plain data: what a program takes in and gives out.
+//! Concrete data: inputs and exports of programs.
 
 use crate::number::Number;
 use std::fmt::{self, Write};

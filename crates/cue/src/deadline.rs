@@ -1,19 +1,19 @@
-//! A time limit for evaluations. This crate has no clock: whoever runs an evaluation says when its time is up.
+//! A time limit for evaluations. This crate has no clock: the caller provides the check.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Says whether the time is up.
+/// Whether the deadline has passed.
 pub(crate) type Expired = Rc<dyn Fn() -> bool>;
 
 thread_local! {
     static EXPIRED: RefCell<Option<Expired>> = const { RefCell::new(None) };
 }
 
-/// Runs something; every evaluation that it starts on this thread ends with an error soon after `expired` says that its time is up.
+/// Runs `work` with a deadline: every evaluation on this thread fails soon after `expired` returns true.
 ///
-/// It holds for all that runs inside, so that no function between the one that knows the time and the evaluator has to pass it on.
-/// `expired` is asked every few hundred steps, and must be cheap.
+/// The deadline is thread-local, so that functions between the caller and the evaluator need not pass it on. `expired` is
+/// called every few hundred steps, and must be cheap.
 pub fn with_deadline<T>(expired: impl Fn() -> bool + 'static, work: impl FnOnce() -> T) -> T {
     struct Restore(Option<Expired>);
     impl Drop for Restore {
@@ -25,7 +25,7 @@ pub fn with_deadline<T>(expired: impl Fn() -> bool + 'static, work: impl FnOnce(
     work()
 }
 
-/// The limit that holds on this thread.
+/// The current deadline of this thread.
 pub(crate) fn current() -> Option<Expired> {
     EXPIRED.with_borrow(Clone::clone)
 }

@@ -1,33 +1,33 @@
-//! What is wrong with a program, and where.
+//! Diagnostics: problems of a program with paths and source positions.
 
 use crate::source::{Source, Span};
 use std::fmt;
 
-/// One problem: what, at which path, and the places that have to do with it.
+/// A problem: message, path, and related source positions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// The path of the value that is wrong, such as `parameter.ports[0]`; empty for the text as a whole.
+    /// The path of the value, such as `parameter.ports[0]`; empty for the whole text.
     pub path: String,
-    /// What is wrong, for example `conflicting values 1 and 2`.
+    /// The message, for example `conflicting values 1 and 2`.
     pub message: String,
-    /// The places, most telling first.
+    /// The source positions, most relevant first.
     pub places: Vec<Place>,
 }
 
-/// How far a problem stands in the way.
+/// The severity of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
     /// The text is not CUE.
     Syntax,
-    /// The text is CUE that this crate does not evaluate.
+    /// Valid CUE that this crate does not support.
     Unsupported,
-    /// The value is wrong and no further information can mend it.
+    /// A fatal error: more information cannot resolve it.
     Error,
-    /// The evaluation costs more than it may: whether the value is wrong is not known.
+    /// The budget was exceeded: the value is unknown.
     Exhausted,
-    /// The value is not known yet: more information could make it so.
+    /// Incomplete: more information could make the value concrete.
     Incomplete,
 }
 

@@ -8,8 +8,8 @@
 //! assert_eq!(value.to_json(), r#"{"name":"world","text":"hello world"}"#);
 //! ```
 //!
-//! The crate is pure: no files, no network, no clock. Evaluation is deterministic and bounded by [`Limits`]; whoever has a clock
-//! bounds its time with [`with_deadline`].
+//! The crate is pure: no files, no network, no clock. Evaluation is deterministic and bounded by [`Limits`]; callers bound
+//! its time with [`with_deadline`].
 
 pub mod data;
 mod deadline;

@@ -1,7 +1,6 @@
-//! Numbers of any size: integers, and decimals with the precision that CUE has.
+//! Numbers: arbitrary-precision integers, and decimals with CUE's precision.
 //!
-//! A number is written down as it is: nothing is lost between a literal and its use. Arithmetic rounds to 34 digits,
-//! half away from zero, integers too.
+//! Literals are exact. Arithmetic rounds to 34 digits, half away from zero, integers too.
 
 mod arithmetic;
 mod convert;
@@ -32,7 +31,7 @@ enum Repr {
     Float(Box<Decimal>),
 }
 
-/// What a [`Number`] is.
+/// The kind of a [`Number`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NumberKind {
     /// Written without point and exponent, or computed from integers.
@@ -98,7 +97,7 @@ impl Number {
         }
     }
 
-    /// How many steps of an evaluation computing with it counts for: little, unless it has thousands of digits.
+    /// The evaluation steps that computing with it counts for: few, unless it has thousands of digits.
     pub(crate) fn weight(&self) -> u64 {
         match &self.0 {
             Repr::Small(_) => 0,

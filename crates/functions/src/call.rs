@@ -1,4 +1,4 @@
-//! Calls, over connections that are kept.
+//! Calls functions over gRPC connections that are kept open.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -27,10 +27,10 @@ pub const REQUEST_LIMIT: usize = 32 << 20;
 const CONNECT: Duration = Duration::from_secs(5);
 /// A function that restarts is away for a moment: pauses before it is called again.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(250)];
-/// How much of what a function says about its failure is passed on.
+/// The longest part of a function's error message that is passed on.
 const LONGEST_MESSAGE: usize = 1024;
 
-/// Calls functions. There is one connection to each; it is made when it is first needed, and again when it broke.
+/// A gRPC client of functions. It keeps one connection to each, which is opened by the first call and again when it broke.
 #[derive(Default)]
 pub struct Functions {
     connections: Mutex<HashMap<String, (Endpoint, Channel)>>,
@@ -127,7 +127,7 @@ fn connect(endpoint: &Endpoint) -> Result<Channel, CallError> {
     Ok(target.connect_lazy())
 }
 
-/// Asks, and asks again where nobody was there to hear it.
+/// Calls, and calls again while the function is unavailable: one that restarts is away for a moment.
 async fn patiently(channel: Channel, request: Bytes, deadline: Duration) -> Result<Bytes, Status> {
     let mut pauses = PAUSES.into_iter();
     loop {
@@ -141,7 +141,7 @@ async fn patiently(channel: Channel, request: Bytes, deadline: Duration) -> Resu
     }
 }
 
-/// Asks with the protocol of today, or else with that of yesterday: a request is the same in both.
+/// Calls v1 of the protocol, or else v1beta1: a request is the same in both.
 async fn either(channel: &Channel, request: &Bytes, deadline: Duration) -> Result<Bytes, Status> {
     match once(channel, wire::RUN_FUNCTION, request, deadline).await {
         Err(status) if status.code() == Code::Unimplemented => {
@@ -170,7 +170,7 @@ async fn once(
     Ok(answer.into_inner())
 }
 
-/// What gRPC says, in words for whoever runs the function.
+/// Turns a gRPC status into an error for the operator of the function.
 fn failed(endpoint: &Endpoint, deadline: Duration, status: &Status) -> CallError {
     let function = endpoint.function().to_owned();
     let address = endpoint.address().to_owned();
@@ -208,7 +208,7 @@ fn failed(endpoint: &Endpoint, deadline: Duration, status: &Status) -> CallError
     }
 }
 
-/// What is at the bottom of an error: the layers above say only that there is one.
+/// The innermost source of an error: the layers above it do not say more than that there is one.
 fn innermost(error: &(dyn Error + 'static)) -> String {
     let mut error = error;
     while let Some(source) = error.source() {

@@ -1,4 +1,4 @@
-//! Messages as decisions are made with them, and messages as they are on the wire.
+//! Converts between JSON messages and protocol buffers.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub enum Garbled {
     /// It holds a number that JSON does not have.
     #[error("the answer holds {0}, which is no number in JSON")]
     Number(String),
-    /// It asks for what was not offered.
+    /// It requires the schemas of kinds, which are not offered.
     #[error("the function asks for the schemas of kinds ({0}), which this caller does not give")]
     Schemas(String),
 }
@@ -172,7 +172,7 @@ fn value_in(value: WireValue) -> Result<Value, Garbled> {
     })
 }
 
-/// What is a whole number is one again: an API server tells them apart.
+/// Turns whole floating-point numbers into integers again: API servers tell the two apart.
 fn number_in(value: f64) -> Result<Number, Garbled> {
     /// From here on, not every whole number has a place on the wire.
     const EXACT: f64 = 9_007_199_254_740_992.0;

@@ -1,4 +1,4 @@
-//! Where a function answers, and how the way there is secured.
+//! The endpoint of a function, and its TLS configuration.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -14,10 +14,10 @@ pub struct Endpoint {
     tls: Option<Arc<Tls>>,
 }
 
-/// How a connection is secured. What it holds is never printed.
+/// The TLS configuration of a connection. Keys are never printed.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Tls {
-    /// The certificates, in PEM, of whoever may have signed the function's certificate.
+    /// The CA certificates that may have signed the function's certificate, in PEM.
     pub authority: Vec<u8>,
     /// The certificate and the key, in PEM, that are shown to the function.
     pub identity: Option<(Vec<u8>, Vec<u8>)>,
@@ -40,7 +40,7 @@ pub enum Plain {
     /// On this machine alone.
     #[default]
     OnLoopback,
-    /// Everywhere: whoever is in between can read and change everything.
+    /// Everywhere: anybody on the network path can read and change the messages.
     Anywhere,
 }
 

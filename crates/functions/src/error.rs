@@ -1,10 +1,10 @@
-//! What can go wrong with a call.
+//! Errors of calls to functions.
 
 use std::time::Duration;
 
 use crate::convert::Garbled;
 
-/// Why a function gave no answer that counts. Texts name the function and where it was called, and never what it was told.
+/// Why a call failed. Texts name the function and its address, and never the request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
     /// The certificates or the key cannot be used.
@@ -19,7 +19,7 @@ pub enum CallError {
         /// What is wrong with them.
         problem: String,
     },
-    /// Nobody answers there.
+    /// The function is unreachable.
     #[error(
         "cannot reach function {function:?} at {address}: {reason}; is it running, and is the endpoint right?"
     )]
@@ -44,7 +44,7 @@ pub enum CallError {
         /// How long it had.
         deadline: Duration,
     },
-    /// Somebody answers there who is no function.
+    /// The server at the endpoint does not serve the protocol.
     #[error(
         "{address} does not serve apiextensions.fn.proto.v1 or v1beta1; is it the endpoint of function {function:?}?"
     )]

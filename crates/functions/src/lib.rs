@@ -1,4 +1,4 @@
-//! Calls composition functions that are programs of their own.
+//! A gRPC client for composition functions.
 //!
 //! ```text
 //!  compositions_render::function::Request ──► wire ──► gRPC (RunFunction, v1 or else v1beta1) ──► the function

@@ -1,4 +1,4 @@
-//! JSON as `encoding/json` marshals it: sorted keys, no spaces, what HTML could trip over escaped.
+//! JSON as `encoding/json` marshals it: sorted keys, no spaces, HTML characters escaped.
 
 use std::fmt::Write;
 
@@ -74,7 +74,7 @@ pub fn write_json_text(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// The first byte of U+2028 and U+2029 is that of many other characters.
+/// Whether a byte may need an escape; U+2028 and U+2029 share their first byte with other characters.
 fn may_be_escaped(byte: u8) -> bool {
     byte < b' ' || matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&' | 0xe2)
 }

@@ -1,4 +1,4 @@
-//! Values as Go writes them, because clients know Kubernetes' messages by heart, and because what is compared or hashed must have the same bytes.
+//! Values as Go formats them, for messages that are compared with Kubernetes', and for hashes over the same bytes.
 //!
 //! ```text
 //!   json           encoding/json    {"a":1e-7,"b":"\u003c"}

@@ -1,4 +1,4 @@
-//! Numbers: the shortest digits that name them, and an exponent where Go writes one.
+//! Numbers: shortest representation, with exponents as Go.
 
 use serde_json::Number;
 

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// A string as `%q` prints it: in double quotes, with escapes for what does not print.
+/// A string as `%q` prints it: in double quotes, with escapes for unprintable characters.
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -28,7 +28,7 @@ pub fn quote(text: &str) -> String {
     out
 }
 
-/// Whether a character is shown as itself: letters, marks, numbers, punctuation, symbols and the space.
+/// Whether a character is printable: letters, marks, numbers, punctuation, symbols and the space.
 pub fn prints(character: char) -> bool {
     static VISIBLE: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"^[\p{L}\p{M}\p{N}\p{P}\p{S}]$").ok());

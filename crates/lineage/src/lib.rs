@@ -34,7 +34,7 @@ pub use lineage::{HIGHEST_NUMBER, Lineage, LineageBuilder, LineageError, Lineage
 pub use lock::{Lock, LockError, LockRefusal, Locked};
 pub use name::{GivenName, NameError, RevisionName};
 pub use next::{Content, Next, Place, next};
-pub use publish::{Candidate, Findings, PublishVerdict, publish};
+pub use publish::{Candidate, Findings, PublishVerdict, UnnamedCandidate, publish, publish_unnamed};
 pub use reference::{Reference, ReferenceError, ReferenceProblem, Wanted};
 pub use resolve::{
     Choice, Chosen, Explanation, InUse, Movement, Newer, PassedOver, Policy, Question, Refusal, Resolution,

@@ -1,9 +1,10 @@
 //! The publish gate: decides whether content may become a revision, and collects the findings against it.
 //!
 //! ```text
-//!   Lineage ─┐
-//!            ├─► publish ─► PublishVerdict { next, findings }
-//!   Candidate┘                  admission refuses what it refuses; the controller does not publish it
+//!   Lineage ──────────┐
+//!                     ├─► publish ─► PublishVerdict { next, findings }
+//!   Candidate ────────┤                  admission refuses what it refuses; the controller does not publish it
+//!   UnnamedCandidate ─┘
 //! ```
 
 use crate::digest::Digest;
@@ -11,7 +12,7 @@ use crate::lineage::Lineage;
 use crate::next::{Content, Next, next};
 use crate::revision::Revision;
 
-/// Content that is about to be published, and what is checked before it is. A new check of a publish is a part of [`Candidate::check`].
+/// Content that is about to be published under a version or a name, or with a number alone. A new check of a publish is a part of [`Candidate::check`].
 pub trait Candidate {
     /// Why it cannot be published.
     type Refused;
@@ -24,6 +25,22 @@ pub trait Candidate {
 
     /// Says that its version or name belongs to a revision with other content.
     fn conflict(&self, published: &Revision, offered: Digest) -> Self::Refused;
+
+    /// Says that no revision number is left.
+    fn exhausted(&self) -> Self::Refused;
+}
+
+/// Content that is about to be published and has neither a version nor a name of its own: a revision of it is known by its digest, so it conflicts with
+/// nothing that is published.
+pub trait UnnamedCandidate {
+    /// Why it cannot be published.
+    type Refused;
+
+    /// The digest by which a revision of it is known.
+    fn digest(&self) -> Digest;
+
+    /// Why it cannot be published. It is asked only if the content is not published yet.
+    fn check(&self) -> Vec<Self::Refused>;
 
     /// Says that no revision number is left.
     fn exhausted(&self) -> Self::Refused;
@@ -72,7 +89,7 @@ pub struct PublishVerdict<'l, R> {
     pub findings: Findings<R>,
 }
 
-/// Judges what is about to be published.
+/// Judges content that has a version or a name.
 pub fn publish<'l, C: Candidate>(lineage: &'l Lineage, candidate: &C) -> PublishVerdict<'l, C::Refused> {
     let next = next(lineage, &candidate.content());
     let findings = match &next {
@@ -82,4 +99,23 @@ pub fn publish<'l, C: Candidate>(lineage: &'l Lineage, candidate: &C) -> Publish
         Next::Exhausted => Findings::refusal(candidate.exhausted()),
     };
     PublishVerdict { next, findings }
+}
+
+/// Judges content that has neither a version nor a name.
+pub fn publish_unnamed<'l, C: UnnamedCandidate>(
+    lineage: &'l Lineage,
+    candidate: &C,
+) -> PublishVerdict<'l, C::Refused> {
+    let next = next(lineage, &Content::new(candidate.digest()));
+    let refused = match &next {
+        Next::Unchanged(_) | Next::Restore(_) | Next::Reuse { .. } => Vec::new(),
+        Next::Issue { .. } => candidate.check(),
+        // Only versions and names conflict.
+        Next::Conflict { .. } | Next::Exhausted => vec![candidate.exhausted()],
+    };
+    let warnings = Vec::new();
+    PublishVerdict {
+        next,
+        findings: Findings { refused, warnings },
+    }
 }

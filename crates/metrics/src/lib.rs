@@ -1,4 +1,4 @@
-//! What a manager counts about itself, for Prometheus.
+//! Metrics of a manager, for Prometheus.
 //!
 //! Names are those of controller-runtime and client-go where they have one, so that dashboards and alerts for controllers fit as they are.
 //! [`Metrics`] is handed to whoever counts; clones count together. Nothing here listens: [`Metrics::encode`] is what `/metrics` answers.
@@ -18,10 +18,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What `/metrics` is served as.
+/// The content type of `/metrics`.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Everything that is counted. Clones count together.
+/// The metrics of a manager. Clones count together.
 #[derive(Clone)]
 pub struct Metrics(Arc<Inner>);
 
@@ -92,7 +92,7 @@ struct Move {
 /// How a reconcile ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// There is nothing left to do.
+    /// Nothing is left to do.
     Success,
     /// It is tried again, later and later.
     Error,
@@ -192,7 +192,7 @@ impl Metrics {
         text
     }
 
-    /// What one queue and its reconciler count, under the reconciler's name.
+    /// The metrics of one work queue and its reconciler, under the name of the reconciler.
     pub fn queue(&self, controller: &'static str) -> QueueMetrics {
         let (inner, name) = (&self.0, Queue { name: controller });
         let who = Controller { controller };
@@ -245,13 +245,13 @@ impl Metrics {
         self.0.events_lost.inc();
     }
 
-    /// A consumer of this kind was moved to another revision, or could not be.
+    /// Counts a consumer of this kind that was moved to another revision, or that could not be.
     pub fn moved(&self, kind: &'static str, result: &'static str) {
         self.0.moves.get_or_create(&Move { kind, result }).inc();
     }
 }
 
-/// What one queue and its reconciler count.
+/// The metrics of one work queue and its reconciler.
 #[derive(Clone)]
 pub struct QueueMetrics {
     controller: &'static str,

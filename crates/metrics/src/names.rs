@@ -1,4 +1,4 @@
-//! The names of metrics, and what they mean. docs/reference/metrics.md is made from this table.
+//! The names, types, labels and help texts of all metrics. docs/reference/metrics.md is generated from this table.
 
 /// Bounds of histograms, in seconds: controller-runtime's, from a millisecond to a minute.
 pub(crate) const BUCKETS: [f64; 14] = [
@@ -101,11 +101,11 @@ pub const METRICS: [(&str, &str, &str, &str); 16] = [
         "cambium_moves",
         "counter",
         "kind, result",
-        "Consumers that were upgraded or downgraded to another revision, or that failed to be",
+        "Moves of consumers to another revision, by kind (Application or CompositeResource) and result: upgraded, downgraded, moved (to a revision of another Composition, or from one that is gone), or failed (Applications only)",
     ),
 ];
 
-/// What a metric means.
+/// The help text of a metric.
 pub(crate) fn help(name: &str) -> &'static str {
     let known = METRICS.iter().find(|(known, ..)| *known == name);
     known.map_or("", |(.., help)| help)

@@ -11,6 +11,6 @@ mod unknown;
 pub use conditions::Conditions;
 pub use object::{Object, controller_of, is_within};
 pub use patch::{lay_over, merge_patch};
-pub use redact::fit_to_show;
+pub use redact::without_secret_values;
 pub use suggestion::meant;
 pub use unknown::{unknown_fields, without_fields};

@@ -11,7 +11,7 @@ const QUOTES: [(&str, usize); 4] = [
 ];
 
 /// The message of an API server about an object, for conditions, events and logs, without the values of a Secret that it quotes.
-pub fn fit_to_show(object: &Value, said: &str) -> String {
+pub fn without_secret_values(object: &Value, said: &str) -> String {
     let is_secret = object["apiVersion"] == "v1" && object["kind"] == "Secret";
     let quotes = QUOTES
         .iter()
@@ -24,7 +24,7 @@ pub fn fit_to_show(object: &Value, said: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::fit_to_show;
+    use super::without_secret_values;
     use serde_json::json;
 
     #[test]
@@ -48,7 +48,7 @@ mod tests {
                 "secrets \"a\" is forbidden: quota",
             ),
         ] {
-            assert_eq!(fit_to_show(&secret, said), shown);
+            assert_eq!(without_secret_values(&secret, said), shown);
         }
     }
 
@@ -59,7 +59,7 @@ mod tests {
             json!({"apiVersion": "v1", "kind": "ConfigMap"}),
             json!({"apiVersion": "vault.example.org/v1", "kind": "Secret"}),
         ] {
-            assert_eq!(fit_to_show(&object, said), said);
+            assert_eq!(without_secret_values(&object, said), said);
         }
     }
 }

@@ -1,29 +1,30 @@
-//! From a CRD to a [`Pipeline`].
+//! Compiles a version of a CRD into a [`Pipeline`].
 
 use cambium_schema::{FieldError, FieldPath};
 use serde_json::{Value, json};
 
 use crate::pipeline::{Pipeline, UnknownFields};
 
-/// Why a version of a CRD cannot be compiled.
+/// A version of a CRD that cannot be compiled.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CompileError {
     /// The CRD has no such version.
     #[error("there is no version {version:?}")]
     NoSuchVersion {
-        /// The version that was asked for.
+        /// The requested version.
         version: String,
     },
-    /// The schema is invalid, or not structural.
+    /// The schema is invalid or not structural.
     #[error("the schema is invalid: {}", texts(.0))]
     InvalidSchema(Vec<FieldError>),
 }
 
 impl Pipeline {
-    /// Compiles the `openAPIV3Schema` of a version. `at` is its place in the CRD, for messages. Rules that do not compile are errors of every object.
+    /// Compiles the `openAPIV3Schema` of a version. `at` is its path in the CRD, for messages. Rules that do not compile are
+    /// reported as errors of every object.
     ///
     /// # Errors
-    /// Everything that makes the schema invalid or not structural.
+    /// All errors that make the schema invalid or not structural.
     pub fn compile(schema: &Value, at: &FieldPath) -> Result<Self, Vec<FieldError>> {
         let schema = cambium_schema::parse(schema, at)?;
         Ok(Self::new(schema, UnknownFields::Prune))
@@ -32,7 +33,7 @@ impl Pipeline {
     /// Compiles one version of a whole CustomResourceDefinition.
     ///
     /// # Errors
-    /// When there is no such version, or when its schema is invalid or not structural.
+    /// If the version does not exist, or its schema is invalid or not structural.
     pub fn of_version(crd: &Value, version: &str) -> Result<Self, CompileError> {
         let versions = crd.pointer("/spec/versions").and_then(Value::as_array);
         let found = versions
@@ -59,7 +60,7 @@ fn place(index: usize) -> String {
     format!("spec.versions[{index}].schema.openAPIV3Schema")
 }
 
-/// The schema of an entry of `spec.versions`; a version without one takes any object and keeps nothing of it.
+/// The schema of an entry of `spec.versions`; without one, any object is accepted and all its fields are pruned.
 fn schema_of_version(version: &Value) -> Value {
     let schema = version.pointer("/schema/openAPIV3Schema").cloned();
     schema.unwrap_or_else(|| json!({"type": "object"}))

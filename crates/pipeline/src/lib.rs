@@ -1,7 +1,7 @@
-//! What an API server does with an object of a CustomResourceDefinition, in its order.
+//! The processing of custom resources by an API server: decode, prune, default, validate, CEL rules, ratcheting.
 //!
-//! A [`Pipeline`] is one version of a CRD, compiled. Its stages are functions of an object, and [`Pipeline::create`] and [`Pipeline::update`] run
-//! all of them:
+//! A [`Pipeline`] is a compiled version of a CRD. Its stages are functions of an object; [`Pipeline::create`] and
+//! [`Pipeline::update`] run all of them:
 //!
 //! ```text
 //!   object ─▶ decode ───────────────▶ default ─▶ validate ──────────────▶ CEL rules ─▶ Written
@@ -11,11 +11,11 @@
 //!               go, nulls, numbers
 //! ```
 //!
-//! What is stored, or comes back from a webhook, is not refused: [`Pipeline::read`] prunes it and fills in its defaults.
+//! Stored objects and those returned by webhooks are not refused: [`Pipeline::read`] prunes and defaults them.
 //!
-//! The embedded API server, `cambium compose` and `cambium render` run these stages; a test of the server compares [`Pipeline::create`] and
-//! [`Pipeline::update`] with its HTTP answers. What needs a cluster is not here: names and namespaces, managed fields, admission, subresources.
-//! This crate is pure: JSON trees in, JSON trees and [`FieldError`]s out.
+//! The embedded API server, `cambium compose` and `cambium render` run these stages; a test of the server compares
+//! [`Pipeline::create`] and [`Pipeline::update`] with its HTTP responses. Names and namespaces, managed fields, admission
+//! and subresources are not part of it. This crate is pure: JSON trees in, JSON trees and [`FieldError`]s out.
 
 mod compile;
 mod metadata;

@@ -1,13 +1,13 @@
-//! The metadata of whole objects, which no schema of a CRD specifies.
+//! Decodes object metadata, which CRD schemas do not specify.
 
 use serde_json::{Value, json};
 
-/// Why an object cannot be decoded: a field of metadata has the wrong type. Worded as Go words it.
+/// A metadata field has the wrong type, with Go's message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Malformed(pub(crate) String);
 
-/// Gives an object's own metadata the form that it has after Go has read it into `ObjectMeta` and written it again.
+/// Decodes an object's metadata as a round trip through Go's `ObjectMeta` would.
 ///
 /// # Errors
 /// The first field of the wrong type.

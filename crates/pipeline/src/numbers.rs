@@ -1,11 +1,11 @@
-//! Numbers of custom objects: without a schema that says otherwise, `2.0` and `2` are the same.
+//! Numbers of custom resources: `2.0` is stored as `2`, as Go writes it.
 
 use serde_json::{Number, Value};
 
-/// Below this, a whole number fits an `i64`.
+/// Integers below this fit an `i64`.
 const BOUND: f64 = 9_223_372_036_854_775_808.0;
 
-/// Writes whole numbers without a fraction, as Go does; what is too large for an integer stays as it is.
+/// Converts integral floats to integers, as Go encodes them; those outside of `i64` are unchanged.
 pub fn normalize_numbers(value: &mut Value) {
     match value {
         Value::Number(number) => {

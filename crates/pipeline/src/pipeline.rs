@@ -1,4 +1,4 @@
-//! The stages.
+//! The stages of a pipeline.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::metadata::Malformed;
 use crate::numbers::normalize_numbers;
 
-/// One version of a CRD, compiled: what an API server does with its objects.
+/// A compiled version of a CRD.
 #[derive(Debug)]
 pub struct Pipeline {
     schema: Arc<Schema>,
@@ -17,11 +17,11 @@ pub struct Pipeline {
     unknown_fields: UnknownFields,
 }
 
-/// What becomes of fields that the schema does not specify.
+/// The treatment of unknown fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UnknownFields {
     Prune,
-    /// `spec.preserveUnknownFields: true`, which CRDs of `apiextensions.k8s.io/v1beta1` could say.
+    /// `spec.preserveUnknownFields: true` of former `apiextensions.k8s.io/v1beta1` CRDs.
     Preserve,
 }
 
@@ -35,27 +35,29 @@ impl Pipeline {
         }
     }
 
-    /// The shape of its objects.
+    /// The schema of its objects.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// Reads what a client sends: gives metadata inside of the object its shape, and prunes. The answer is the paths of unknown fields, as
-    /// strict field validation names them.
+    /// Decodes a request body: coerces the metadata of embedded objects, and prunes. Returns the paths of unknown fields, in
+    /// the form of strict field validation.
     ///
-    /// The object's own metadata is [`decode_metadata`](crate::decode_metadata)'s, which needs no CRD.
+    /// The object's own metadata is decoded by [`decode_metadata`](crate::decode_metadata), which needs no CRD.
     ///
     /// # Errors
-    /// The first field of metadata that has the wrong type.
+    /// The first metadata field of the wrong type.
     pub fn decode(&self, object: &mut Value) -> Result<Vec<String>, Malformed> {
         let mut unknown = self.shape_embedded(object, cambium_schema::Malformed::Refuse)?;
         unknown.extend(self.prune_fields(object));
         Ok(unknown)
     }
 
-    /// As [`Pipeline::decode`], of what nobody can refuse any more: what is stored, or what a webhook answers. Metadata of the wrong type is dropped.
+    /// As [`Pipeline::decode`], for objects that can no longer be refused: stored ones, and those returned by webhooks.
+    /// Metadata of the wrong type is dropped.
     ///
-    /// What an apply leaves is not decoded, so a container that it empties while somebody else owns it is `null`, and refused.
+    /// The result of an apply is not decoded, so a container that it empties while another manager owns it is `null`, and
+    /// invalid.
     pub fn prune(&self, object: &mut Value) -> Vec<String> {
         let embedded = self.shape_embedded(object, cambium_schema::Malformed::Drop);
         let mut unknown = embedded.unwrap_or_default();
@@ -63,20 +65,20 @@ impl Pipeline {
         unknown
     }
 
-    /// Fills in the schema's defaults.
+    /// Sets the schema's defaults.
     pub fn default(&self, object: &mut Value) {
         cambium_schema::default(&self.schema, object);
     }
 
-    /// What an object that was stored under another schema is today: pruned, and with today's defaults. The answer is the paths of unknown fields.
+    /// Prunes and defaults an object that was stored under another schema. Returns the paths of unknown fields.
     pub fn read(&self, object: &mut Value) -> Vec<String> {
         let unknown = self.prune(object);
         self.default(object);
         unknown
     }
 
-    /// What is wrong with an object, by its schema and then by its CEL rules. Of an update, what is wrong with parts that did not change is
-    /// forgiven (ratcheting): silently where the schema says so, with a warning where a rule does.
+    /// Validates an object against its schema, then its CEL rules. Errors in unchanged parts of an update are ratcheted:
+    /// schema errors silently, rule failures with a warning.
     pub fn validate(&self, new: &Value, old: Option<&Value>) -> Judgement {
         let mut judgement = Judgement {
             errors: cambium_schema::validate(&self.schema, new, old),
@@ -95,7 +97,7 @@ impl Pipeline {
         judgement
     }
 
-    /// Whether validating even a small object may take long, because of what its rules may cost.
+    /// Whether validating even a small object may take long, because of the cost of its rules.
     pub fn may_take_long(&self) -> bool {
         self.rules.may_take_long()
     }
@@ -109,7 +111,7 @@ impl Pipeline {
         shaped.map_err(|why| Malformed(why.to_string()))
     }
 
-    /// Removes what the schema does not have, and every `null` that it does not allow.
+    /// Prunes unknown fields, and nulls of fields that are not nullable.
     fn prune_fields(&self, object: &mut Value) -> Vec<String> {
         let mut unknown = Vec::new();
         if self.unknown_fields == UnknownFields::Prune {
@@ -121,7 +123,7 @@ impl Pipeline {
     }
 }
 
-/// Rules may rely on the shape that the schema promises.
+/// Whether a schema error prevents CEL rules from running: rules rely on types that the schema guarantees.
 fn keeps_rules_from_running(error: &FieldError) -> bool {
     matches!(
         error.kind,

@@ -1,4 +1,4 @@
-//! All stages, as a write runs them.
+//! The stages of a create or update.
 
 use serde_json::Value;
 
@@ -6,39 +6,39 @@ use crate::metadata::{Malformed, decode_metadata};
 use crate::pipeline::Pipeline;
 use cambium_schema::FieldError;
 
-/// What becomes of an object that a client writes.
+/// The result of a write.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Written {
-    /// The object as it would be stored: pruned, and with defaults.
+    /// The object to be stored: pruned and defaulted.
     pub object: Value,
-    /// The paths of what was pruned: `spec.list[0].x`. Strict field validation refuses them, otherwise they are warned of.
+    /// The paths of pruned fields: `spec.list[0].x`. Strict field validation refuses them.
     pub unknown_fields: Vec<String>,
-    /// Why it is refused; empty if it is accepted.
+    /// The validation errors; empty if it is accepted.
     pub errors: Vec<FieldError>,
-    /// What CEL rules say of parts that did not change, and that is therefore forgiven.
+    /// Failures of CEL rules that were ratcheted.
     pub warnings: Vec<FieldError>,
 }
 
 impl Written {
-    /// Whether the object would be stored.
+    /// Whether there are no errors.
     pub fn is_accepted(&self) -> bool {
         self.errors.is_empty()
     }
 }
 
 impl Pipeline {
-    /// What becomes of a new object.
+    /// Processes a new object.
     ///
     /// # Errors
-    /// When its metadata, or that of an object inside of it, cannot be decoded.
+    /// If its metadata, or that of an embedded object, cannot be decoded.
     pub fn create(&self, object: Value) -> Result<Written, Malformed> {
         self.write(object, None)
     }
 
-    /// What becomes of an object that replaces another one: `old` as it is read from the store ([`Pipeline::read`] of what is there).
+    /// Processes an update of `old`, as read from the store ([`Pipeline::read`]).
     ///
     /// # Errors
-    /// When its metadata, or that of an object inside of it, cannot be decoded.
+    /// If its metadata, or that of an embedded object, cannot be decoded.
     pub fn update(&self, new: Value, old: &Value) -> Result<Written, Malformed> {
         self.write(new, Some(old))
     }

@@ -1,8 +1,7 @@
-//! Which part of an old object a part of its new version corresponds to, and whether it changed.
+//! Correlates parts of a new object with those of the old one, for ratcheting and transition rules.
 //!
-//! Fields correspond by name and items of a map list by key; other items do not correspond to
-//! anything. Validation forgives errors in what has not changed (ratcheting), and transition rules
-//! see the old value of what corresponds.
+//! Fields correlate by name and items of a list map by key; other items do not correlate. Validation tolerates errors in
+//! unchanged parts (ratcheting), and transition rules get the correlated old value as `oldSelf`.
 
 use std::collections::HashMap;
 
@@ -10,7 +9,7 @@ use serde_json::Value;
 
 use crate::model::{JsonType, ListType, Schema};
 
-/// A value and the old value it corresponds to.
+/// A value and its correlated old value.
 #[derive(Clone, Copy)]
 pub(crate) struct Correlated<'a> {
     schema: &'a Schema,
@@ -45,7 +44,7 @@ impl<'a> Correlated<'a> {
         }
     }
 
-    /// Whether nothing changed. A field that is not specified counts as a change: nothing says how to compare it.
+    /// Whether nothing changed. An unspecified field counts as a change: the schema does not define how to compare it.
     pub(crate) fn unchanged(&self) -> bool {
         match (self.value, self.old) {
             (Value::Array(values), Value::Array(old)) => {
@@ -87,7 +86,7 @@ impl<'a> CorrelatedItems<'a> {
     }
 }
 
-/// The old items of a map list by their keys; empty for every other list.
+/// The old items of a list map by key; empty for other lists.
 pub(crate) struct OldItems<'a> {
     keys: Vec<&'a str>,
     items: HashMap<String, &'a Value>,

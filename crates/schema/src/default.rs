@@ -1,11 +1,11 @@
-//! Defaults: what absent values become, and nulls that stand for absence.
+//! Defaulting, and nulls that count as absent.
 
 use serde_json::Value;
 
 use crate::model::{Additional, Child, Schema};
 
-/// Fills in the defaults of absent fields, deep inside lists and maps too. An explicit `null` where
-/// null is not a value counts as absent.
+/// Sets the defaults of absent fields, also inside lists and maps. A `null` in a field that is not nullable counts as
+/// absent.
 pub fn default(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -38,12 +38,14 @@ pub fn default(schema: &Schema, value: &mut Value) {
     }
 }
 
-/// Removes fields whose `null` is neither a value nor replaced by a default.
+/// Removes `null` fields that are neither nullable nor have a default.
 ///
-/// Done to what a client sends, before [`default`].
+/// Applied to request bodies, before [`default`].
 pub fn drop_nulls(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(fields) => {
+            // As upstream, a null with a default stays: `default` replaces it. One without a default is dropped, so that clients
+            // that send null for unset fields pass validation.
             fields.retain(|name, field| match schema.field(name) {
                 Some(schema) if replaceable(field, schema) => schema.default.is_some(),
                 Some(schema) => {

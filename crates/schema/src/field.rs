@@ -1,4 +1,4 @@
-//! Errors that point at a field, worded as Kubernetes words them.
+//! Field errors with Kubernetes' messages.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::show::shown;
 use cambium_go_text::quote;
 
-/// Where in an object something is: `spec.containers[0].name`, `metadata.labels[a.b/c]`.
+/// A field path: `spec.containers[0].name`, `metadata.labels[a.b/c]`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct FieldPath(String);
 
@@ -56,16 +56,16 @@ impl fmt::Display for FieldPath {
     }
 }
 
-/// What is wrong with a field. The names are the reasons of a `Status` cause.
+/// The type of a field error. The names are the reasons of `Status` causes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// A reference to something that is not there.
+    /// A reference to a missing object.
     NotFound,
     /// A missing field.
     Required,
     /// A value that must be unique is not.
     Duplicate,
-    /// A value of the right type that is wrong.
+    /// A value of the right type that is invalid.
     Invalid,
     /// A value outside an enumeration.
     NotSupported,
@@ -77,7 +77,7 @@ pub enum ErrorKind {
     TooMany,
     /// Too few items.
     TooFew,
-    /// Our fault.
+    /// An internal error.
     Internal,
     /// A value of the wrong type.
     TypeInvalid,
@@ -117,16 +117,16 @@ impl ErrorKind {
     }
 }
 
-/// One thing wrong with one field.
+/// A field error.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldError {
-    /// What kind of wrong.
+    /// The type of the error.
     pub kind: ErrorKind,
-    /// Which field.
+    /// The path of the field.
     pub path: FieldPath,
-    /// The offending value, as it is shown (already formatted); empty when none is shown.
+    /// The invalid value as printed (already formatted); empty when none is printed.
     pub shown: String,
-    /// What to do about it.
+    /// The details.
     pub detail: String,
 }
 
@@ -141,7 +141,7 @@ impl FieldError {
         }
     }
 
-    /// A wrong value.
+    /// An invalid value.
     pub fn invalid(path: FieldPath, value: &Value, detail: impl Into<String>) -> Self {
         Self {
             kind: ErrorKind::Invalid,
@@ -161,7 +161,7 @@ impl FieldError {
         }
     }
 
-    /// A value that must not be there or change.
+    /// A value that must not be set or changed.
     pub fn forbidden(path: FieldPath, detail: impl Into<String>) -> Self {
         Self {
             kind: ErrorKind::Forbidden,
@@ -171,7 +171,7 @@ impl FieldError {
         }
     }
 
-    /// A value that is there already.
+    /// A duplicate value.
     pub fn duplicate(path: FieldPath, value: &Value) -> Self {
         Self {
             kind: ErrorKind::Duplicate,
@@ -181,7 +181,7 @@ impl FieldError {
         }
     }
 
-    /// A value outside the allowed ones, which are listed in the order given.
+    /// A value outside the supported ones, which are listed in the given order.
     pub fn not_supported(path: FieldPath, value: &Value, supported: &[&str]) -> Self {
         let supported: Vec<_> = supported.iter().map(|text| quote(text)).collect();
         let detail = match supported.is_empty() {
@@ -196,7 +196,7 @@ impl FieldError {
         }
     }
 
-    /// A reference to something that is not there.
+    /// A reference to a missing object.
     pub fn not_found(path: FieldPath, value: &Value) -> Self {
         Self {
             kind: ErrorKind::NotFound,

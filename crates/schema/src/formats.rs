@@ -1,4 +1,4 @@
-//! The string formats that Kubernetes checks. Formats it does not know are ignored.
+//! Validation of string formats, as Kubernetes does it. Unknown formats are ignored.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::LazyLock;

@@ -1,11 +1,10 @@
-//! Structural schemas as Kubernetes has them.
+//! Kubernetes' structural schemas: validation, defaulting, pruning, ratcheting.
 //!
-//! One [`Schema`] type describes both worlds: the built-in kinds (static tables, no start-up cost,
-//! may refer to each other in cycles) and the `openAPIV3Schema` of a CustomResourceDefinition
-//! (parsed, owned). Everything that walks an object by its type takes a `&Schema`: validation,
-//! defaulting, pruning, server-side apply, strategic merge, protobuf.
+//! One [`Schema`] type describes built-in kinds (static tables, no start-up cost, may be cyclic) and the
+//! `openAPIV3Schema` of a CustomResourceDefinition (parsed, owned). Everything that walks an object by its type takes a
+//! `&Schema`: validation, defaulting, pruning, server-side apply, strategic merge, protobuf.
 //!
-//! What happens to an object that a client sends, and which function does it:
+//! The steps of processing a request body, and their functions:
 //!
 //! ```text
 //!   prune ─▶ drop_nulls ─▶ coerce_object, coerce_embedded ─▶ default ─▶ validate ─▶ visit_rules
@@ -13,8 +12,7 @@
 //!   fields     mean absence                                  values      limits       rules apply
 //! ```
 //!
-//! This crate is pure: JSON trees in, JSON trees and [`FieldError`]s out. Whatever it does, Kubernetes does the same
-//! way, and says in the same words.
+//! This crate is pure: JSON trees in, JSON trees and [`FieldError`]s out. Behaviour and messages are those of Kubernetes.
 
 mod field;
 mod model;

@@ -1,4 +1,4 @@
-//! Lists that are sets or maps: their keys, and that no two items are the same.
+//! List sets and list maps: keys of items, and uniqueness.
 
 use std::collections::HashMap;
 
@@ -8,8 +8,8 @@ use crate::field::{FieldError, FieldPath};
 use crate::model::{Additional, ListType, Schema};
 use cambium_go_text::json;
 
-/// The key fields of an item of a map list, in declared order. A missing field takes its default, and is
-/// left out when it has none; `None` when the list is no map or the item no object.
+/// The key fields of an item of a list map, in declared order. A missing field has its default, or is omitted without
+/// one; `None` when the list is not a list map or the item not an object.
 pub fn list_map_key<'a>(list: &'a Schema, item: &'a Value) -> Option<Vec<(&'a str, &'a Value)>> {
     let ListType::Map(keys) = &list.list else {
         return None;
@@ -24,7 +24,7 @@ pub fn list_map_key<'a>(list: &'a Schema, item: &'a Value) -> Option<Vec<(&'a st
     )
 }
 
-/// Checks that sets and map lists have no two items that are the same, at any depth.
+/// Validates that sets and list maps have no duplicates, at any depth.
 pub fn validate_lists(schema: &Schema, value: &Value, at: &FieldPath) -> Vec<FieldError> {
     let mut errors = Vec::new();
     check(schema, value, at, &mut errors);
@@ -65,7 +65,7 @@ fn check(schema: &Schema, value: &Value, at: &FieldPath, errors: &mut Vec<FieldE
     }
 }
 
-/// Spares building a path where there is nothing to check.
+/// Avoids building a path where there is nothing to check.
 fn check_compound(
     schema: &Schema,
     value: &Value,
@@ -93,7 +93,7 @@ fn check_map<'a>(
         Value::Object(keys.clone().filter_map(field).collect::<Map<_, _>>())
     };
     let found: Vec<Value> = items.iter().map(key_of).collect();
-    // A single key is compared as the value it is, several as text: upstream tells 1 from 1.0 only in the former.
+    // A single key is compared by value, several keys as text: upstream distinguishes 1 from 1.0 only for the former.
     let single = keys.clone().count() == 1;
     let identify = |key: &Value| match key.as_object().and_then(|fields| fields.values().next()) {
         Some(value) if single => format!("={}", identity(value)),
@@ -104,7 +104,7 @@ fn check_map<'a>(
     }
 }
 
-/// Indices of second occurrences; a third is not worth another error.
+/// Indices of second occurrences; further ones are not reported.
 fn repeated(identities: impl Iterator<Item = String>) -> Vec<usize> {
     let mut seen = HashMap::new();
     let mut repeated = Vec::new();
@@ -118,7 +118,7 @@ fn repeated(identities: impl Iterator<Item = String>) -> Vec<usize> {
     repeated
 }
 
-/// Text that is equal for equal items. A float is never equal to an integer.
+/// A text that identifies an item. A float is never equal to an integer.
 fn identity(value: &Value) -> String {
     match value {
         Value::Number(number) if number.is_f64() => format!("{number}f"),

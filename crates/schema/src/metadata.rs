@@ -1,9 +1,7 @@
-//! The metadata of whole objects: the request's own, and those embedded in it
-//! (`x-kubernetes-embedded-resource`).
+//! Metadata of objects and of embedded objects (`x-kubernetes-embedded-resource`).
 //!
-//! A schema never specifies metadata; it has one shape everywhere. *Coercing* gives it that shape
-//! (unknown fields go, empty ones too, wrong types are refused or dropped); *validating* checks names
-//! and values afterwards.
+//! Schemas do not specify metadata; its type is ObjectMeta everywhere. *Coercing* decodes it as Go would (unknown and
+//! empty fields are dropped, wrong types are refused or dropped); *validating* checks names and values afterwards.
 
 mod check;
 mod shape;
@@ -16,17 +14,17 @@ pub use self::shape::object_meta;
 use crate::field::{FieldError, FieldPath};
 use crate::model::{Additional, Schema};
 
-/// What to do with metadata of the wrong type.
+/// How metadata of the wrong type is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Malformed {
-    /// Refuse the object, as is done to what a client sends.
+    /// Refuse the object: for request bodies.
     Refuse,
-    /// Drop the field, as is done to what was stored before anybody checked.
+    /// Drop the field: for stored objects.
     Drop,
 }
 
-/// Coerces the metadata of one object: `apiVersion`, `kind` and `metadata`. Gives the unknown fields it
-/// dropped, in the form of strict field validation.
+/// Coerces `apiVersion`, `kind` and `metadata` of an object. Returns the dropped unknown fields, in the form of strict
+/// field validation.
 ///
 /// # Errors
 /// The first field of a wrong type, unless those are dropped.
@@ -58,8 +56,7 @@ pub fn coerce_object(
     Ok(unknown)
 }
 
-/// Coerces the metadata of every object embedded in `value`. The root is the caller's business
-/// ([`coerce_object`]).
+/// Coerces the metadata of every object embedded in `value`, but not of the root ([`coerce_object`]).
 ///
 /// # Errors
 /// The first field of a wrong type, unless those are dropped.

@@ -1,4 +1,4 @@
-//! The shape of a value: what every other module walks along.
+//! The schema model.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -8,42 +8,42 @@ use serde_json::Value;
 
 use crate::pattern::Matcher;
 
-/// The shape of one value in an object.
+/// The schema of a value.
 ///
-/// All fields can be filled in a `static`, so the built-in kinds cost nothing at start-up.
+/// All fields can be initialized in a `static`, so built-in kinds have no start-up cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schema {
     /// The published name of a built-in type (`io.k8s.api.core.v1.Container`); empty for the rest.
     pub name: &'static str,
-    /// Which JSON values it takes.
+    /// The accepted JSON type.
     pub json_type: JsonType,
     /// The OpenAPI format (`int32`, `byte`, `date-time`, …); empty when there is none.
     pub format: Cow<'static, str>,
-    /// What the value is for, in our words or the CRD author's.
+    /// The description.
     pub description: Cow<'static, str>,
-    /// Whether an explicit `null` is a value.
+    /// Whether `null` is a valid value.
     pub nullable: bool,
     /// Fields of an object, sorted by name.
     pub properties: Cow<'static, [Property]>,
-    /// What an object may hold beyond its `properties`.
+    /// `additionalProperties`.
     pub additional: Additional,
-    /// The shape of a list's items.
+    /// The schema of list items.
     pub items: Option<Child>,
-    /// How a list merges.
+    /// `x-kubernetes-list-type`.
     pub list: ListType,
-    /// How an object merges.
+    /// `x-kubernetes-map-type`.
     pub map: MapType,
-    /// Whether fields that are not specified are kept.
+    /// `x-kubernetes-preserve-unknown-fields`.
     pub preserve_unknown_fields: bool,
-    /// Whether the value is a whole Kubernetes object (`apiVersion`, `kind`, `metadata`).
+    /// `x-kubernetes-embedded-resource`: the value is a whole object (`apiVersion`, `kind`, `metadata`).
     pub embedded_resource: bool,
-    /// What an absent value becomes.
+    /// The default.
     pub default: Option<Value>,
     /// Limits on values beyond their type; absent for nearly all built-in types.
     pub constraints: Option<Box<Constraints>>,
 }
 
-/// Which JSON values a schema takes.
+/// The JSON type of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JsonType {
     /// Anything at all.
@@ -69,19 +69,19 @@ pub enum JsonType {
 pub struct Property {
     /// The field's name in JSON.
     pub name: Cow<'static, str>,
-    /// The shape of its value.
+    /// The schema of its value.
     pub schema: Child,
-    /// Whether it must be there.
+    /// Whether it is required.
     pub required: bool,
     /// The protobuf field number of a built-in type; 0 when there is none.
     pub number: u32,
-    /// How a strategic merge patch treats it (built-in types only).
+    /// Its strategic merge patch strategy (built-in types only).
     pub patch: PatchStrategy,
-    /// The field by which a strategic merge patch matches list items; empty when there is none.
+    /// Its strategic merge patch merge key; empty when there is none.
     pub patch_merge_key: &'static str,
 }
 
-/// How a strategic merge patch treats a field.
+/// A strategic merge patch strategy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PatchStrategy {
     /// Lists and scalars are replaced; objects are merged (the default).
@@ -95,34 +95,34 @@ pub enum PatchStrategy {
     MergeRetainKeys,
 }
 
-/// What an object may hold beyond its `properties`.
+/// `additionalProperties`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Additional {
     /// Nothing: other fields are unknown.
     None,
     /// Anything (`additionalProperties: true`).
     Any,
-    /// Values of one shape: a map.
+    /// Values of one schema: a map.
     Schema(Child),
 }
 
 /// How a list merges (`x-kubernetes-list-type`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListType {
-    /// As a whole.
+    /// Atomic.
     Atomic,
-    /// As a set of scalars.
+    /// A set of scalars.
     Set,
-    /// Item by item, matched by these keys.
+    /// A list map with these keys.
     Map(Cow<'static, [Cow<'static, str>]>),
 }
 
 /// How an object merges (`x-kubernetes-map-type`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MapType {
-    /// Field by field.
+    /// Granular.
     Granular,
-    /// As a whole.
+    /// Atomic.
     Atomic,
 }
 
@@ -156,10 +156,10 @@ impl PartialEq for Child {
     }
 }
 
-/// Limits on values beyond their type, as a CRD states them.
+/// Value validations beyond the type, as in a CRD.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Constraints {
-    /// The values that are allowed.
+    /// `enum`.
     pub enumeration: Option<Vec<Value>>,
     /// A regular expression that a string must match, as written.
     pub pattern: Option<String>,
@@ -169,7 +169,7 @@ pub struct Constraints {
     pub minimum: Option<(serde_json::Number, bool)>,
     /// Upper bound of a number, and whether it excludes itself.
     pub maximum: Option<(serde_json::Number, bool)>,
-    /// The number is a multiple of this.
+    /// `multipleOf`.
     pub multiple_of: Option<f64>,
     /// Least number of characters.
     pub min_length: Option<u64>,
@@ -181,21 +181,21 @@ pub struct Constraints {
     pub max_items: Option<u64>,
     /// No two items are equal (`uniqueItems`; a CRD may only set it to false).
     pub unique_items: bool,
-    /// Fields that must be there, in the order written, whether or not they are among the properties.
+    /// Required fields in the order written, whether or not they are among the properties.
     pub required: Vec<String>,
-    /// Whether fields beyond the properties are refused instead of ignored (`additionalProperties: false`).
+    /// Whether unknown fields are refused instead of ignored (`additionalProperties: false`).
     pub closed: bool,
     /// Least number of fields.
     pub min_properties: Option<u64>,
     /// Greatest number of fields.
     pub max_properties: Option<u64>,
-    /// Schemas that must all hold (value validation only).
+    /// `allOf` (value validation only).
     pub all_of: Vec<Schema>,
-    /// Schemas of which one or more must hold.
+    /// `anyOf`.
     pub any_of: Vec<Schema>,
-    /// Schemas of which exactly one must hold.
+    /// `oneOf`.
     pub one_of: Vec<Schema>,
-    /// A schema that must not hold.
+    /// `not`.
     pub not: Option<Box<Schema>>,
     /// CEL rules (`x-kubernetes-validations`).
     pub rules: Vec<Rule>,
@@ -206,20 +206,20 @@ pub struct Constraints {
 pub struct Rule {
     /// The expression; true means valid.
     pub rule: String,
-    /// What to say when it does not hold.
+    /// The message of a failure.
     pub message: Option<String>,
-    /// An expression that gives the message.
+    /// `messageExpression`.
     pub message_expression: Option<String>,
     /// The cause's reason (`FieldValueInvalid` when absent).
     pub reason: Option<String>,
-    /// Which field to blame, relative to the rule's place.
+    /// `fieldPath` of the error, relative to the rule's schema.
     pub field_path: Option<String>,
-    /// Whether the rule also runs when there is no old value.
+    /// `optionalOldSelf`: whether a transition rule also runs without an old value.
     pub optional_old_self: Option<bool>,
 }
 
 impl Schema {
-    /// A schema of the given type with nothing else said.
+    /// A schema of a type without constraints.
     pub const fn of(json_type: JsonType) -> Self {
         Self {
             name: "",
@@ -248,7 +248,7 @@ impl Schema {
         Some(&self.properties[index])
     }
 
-    /// The shape of the field `name`: declared, or as the map's values are.
+    /// The schema of the field `name`: declared, or that of the map's values.
     pub fn field(&self, name: &str) -> Option<&Schema> {
         match (self.property(name), &self.additional) {
             (Some(property), _) => Some(&property.schema),
@@ -257,8 +257,7 @@ impl Schema {
         }
     }
 
-    /// As [`Schema::field`], but knows the fields that whole objects have without saying so: `metadata` has one shape
-    /// everywhere, `apiVersion` and `kind` are strings.
+    /// As [`Schema::field`], with the implicit fields of whole objects: `apiVersion`, `kind` and `metadata`.
     pub fn resource_field(&self, name: &str) -> Option<&Schema> {
         static TEXT: Schema = Schema::of(JsonType::String);
         match name {

@@ -1,8 +1,8 @@
-//! The names of Kubernetes: what is wrong with a label, a qualified name, a path segment.
+//! Validation of names: DNS labels, qualified names, path segments.
 //!
-//! Every function gives the complaints, worded as Kubernetes words them; none means the name is fine.
+//! Every function returns Kubernetes' error messages; none if the name is valid.
 
-/// The words that mean something in a CEL expression: no variable has such a name.
+/// Reserved words of CEL.
 pub const CEL_KEYWORDS: [&str; 21] = [
     "true",
     "false",
@@ -127,7 +127,7 @@ pub fn path_segment(name: &str) -> Vec<String> {
     }
 }
 
-/// The beginning of a name that can stand in a URL's path.
+/// The prefix of a URL path segment.
 pub fn path_segment_prefix(name: &str) -> Vec<String> {
     let illegal = ["/", "%"].into_iter().filter(|part| name.contains(part));
     illegal.map(|part| format!("may not contain '{part}'")).collect()

@@ -1,4 +1,4 @@
-//! From a CRD's `openAPIV3Schema` to a [`Schema`], or everything that is wrong with it.
+//! Parses a CRD's `openAPIV3Schema` into a [`Schema`], or returns all errors.
 //!
 //! ```text
 //!   JSON ──read──▶ Props ──structural, keywords──▶ errors
@@ -6,8 +6,8 @@
 //!                  build ──▶ Schema ──defaults, field paths──▶ errors
 //! ```
 //!
-//! *Structural* means that every value has one place where its type is specified; junctors (`allOf`, `anyOf`,
-//! `oneOf`, `not`) may only narrow what is specified there. Errors are worded and placed as upstream's.
+//! *Structural* means that the type of every value is specified in one place; junctors (`allOf`, `anyOf`, `oneOf`,
+//! `not`) may only add value validations. Messages and paths of errors are upstream's.
 
 mod build;
 mod complete;
@@ -28,11 +28,10 @@ use crate::model::Schema;
 pub use self::defaults::visit_defaults;
 pub use self::field_path::rule_field_path;
 
-/// Reads the schema of a CRD's version. `at` is its place in the CRD
-/// (`spec.versions[0].schema.openAPIV3Schema`).
+/// Parses the schema of a CRD's version. `at` is its path in the CRD (`spec.versions[0].schema.openAPIV3Schema`).
 ///
-/// The result is the schema of whole objects: `apiVersion`, `kind` and `metadata` need not be specified. CEL
-/// rules are checked for form only; compiling them is another crate's work.
+/// The result is the schema of whole objects: `apiVersion`, `kind` and `metadata` need not be specified. CEL rules are
+/// only checked for form; `cambium-cel` compiles them.
 ///
 /// # Errors
 /// Everything that makes the schema invalid or not structural.
@@ -50,7 +49,7 @@ pub fn parse(raw: &Value, at: &FieldPath) -> Result<Schema, Vec<FieldError>> {
     }
     let unsupported = structural::unsupported(&props);
     let mut schema = build::build(&props);
-    // The root is a whole object, whether or not it says so.
+    // The root is always a whole object.
     schema.embedded_resource = true;
     if unsupported.is_none() {
         let structural = structural::check(&props, at);
@@ -72,8 +71,8 @@ pub fn parse(raw: &Value, at: &FieldPath) -> Result<Schema, Vec<FieldError>> {
     }
 }
 
-/// What the root of a schema may not say when the status subresource is enabled: the status is validated alone,
-/// by `properties.status`, and whatever the root adds would be lost.
+/// Checks the root of a schema with the status subresource: the status is validated by `properties.status` alone, so
+/// other keywords at the root are forbidden.
 pub fn check_status_root(raw: &Value, at: &FieldPath) -> Option<FieldError> {
     const ALLOWED: [(&str, &str); 22] = [
         ("description", "Description"),

@@ -10,16 +10,16 @@ use std::sync::OnceLock;
 
 use regex::{Regex, RegexBuilder};
 
-/// A lazily compiled pattern. Says nothing the pattern's text does not say, so all are equal.
+/// A lazily compiled pattern: a cache, so all compare equal.
 #[derive(Debug, Clone, Default)]
 pub struct Matcher(OnceLock<Option<Pattern>>);
 
-/// A compiled pattern, and how much work it makes.
+/// A compiled pattern with its size.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     /// The pattern.
     pub regex: Regex,
-    /// What it takes in memory, at most.
+    /// The maximum memory of the compiled pattern.
     pub size: usize,
 }
 
@@ -35,31 +35,31 @@ impl Matcher {
         Self(OnceLock::new())
     }
 
-    /// Whether `text` contains a match of `pattern`; nothing matches a pattern that does not compile, or that would take too long.
+    /// Whether `text` contains a match of `pattern`; false if the pattern does not compile, or matching would take too long.
     pub fn is_match(&self, pattern: &str, text: &str) -> bool {
         let pattern = self.0.get_or_init(|| compile(pattern).ok()).as_ref();
         pattern.is_some_and(|pattern| pattern.can_match(text) && pattern.regex.is_match(text))
     }
 }
 
-/// How much work matching may be, bytes of a text times states of a pattern: some ten seconds at worst. Small patterns take texts of any size
-/// that a request can have.
+/// Budget of a match, in bytes of text times states of the pattern: some ten seconds at worst. Small patterns can match
+/// texts of any request size.
 const MOST_WORK: u64 = 2_000_000_000;
 
-/// What a state of a compiled pattern takes in memory, roughly.
+/// Approximate memory of a state of a compiled pattern.
 const STATE: u64 = 64;
 
 impl Pattern {
-    /// Whether matching a text ends soon. At worst, every state of the pattern is looked at for every byte of the text.
+    /// Whether matching a text is within budget. At worst, every state of the pattern is visited for every byte of the text.
     pub fn can_match(&self, text: &str) -> bool {
         (text.len() as u64).saturating_mul(self.size as u64 / STATE) <= MOST_WORK
     }
 }
 
-/// Memory that a compiled pattern may take: how much it is worth to find out about.
+/// Memory limits that are tried in turn, to find the size of a pattern.
 const SIZES: [usize; 7] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 32 << 20];
 
-/// Compiles a pattern of Go's dialect; the error is worded as Go words it, as far as the cause is known.
+/// Compiles a pattern of Go's dialect, with Go's error messages where the cause is known.
 pub fn compile(pattern: &str) -> Result<Pattern, String> {
     let translated =
         translate::translate(pattern).map_err(|cause| format!("error parsing regexp: {cause}"))?;

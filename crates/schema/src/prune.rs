@@ -1,15 +1,15 @@
-//! Fields that no schema specifies: finding them, and removing them.
+//! Pruning: finds and removes unknown fields.
 //!
-//! One read-only walk finds them. Nearly all objects have none, so pruning costs no more than looking.
+//! A read-only walk finds them. Nearly all objects have none, so pruning rarely modifies anything.
 
 use serde_json::Value;
 
 use crate::model::{Additional, JsonType, Schema};
 
-/// The fields of a whole Kubernetes object that its schema need not mention.
+/// The fields of an object that its schema need not specify.
 pub(crate) const META_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// Removes every field that is not specified, and says which: `spec.list[0].x`, sorted.
+/// Removes unknown fields; returns their paths: `spec.list[0].x`, sorted.
 pub fn prune(schema: &Schema, value: &mut Value) -> Vec<String> {
     let unknown = find(schema, value);
     for path in &unknown {
@@ -18,12 +18,12 @@ pub fn prune(schema: &Schema, value: &mut Value) -> Vec<String> {
     texts(&unknown)
 }
 
-/// The fields that [`prune`] would remove, in the form of strict field validation: `spec.list[0].x`, sorted.
+/// The unknown fields that [`prune`] would remove, in the form of strict field validation: `spec.list[0].x`, sorted.
 pub fn unknown_fields(schema: &Schema, value: &Value) -> Vec<String> {
     texts(&find(schema, value))
 }
 
-/// One step into a value; names are borrowed on the way and owned where something was found.
+/// A path element; names are borrowed during the walk and owned in results.
 #[derive(Clone, Copy)]
 enum Step<Name> {
     Field(Name),
@@ -82,8 +82,9 @@ struct Search<'v> {
 }
 
 impl<'v> Search<'v> {
-    /// A value whose unspecified fields go. Without a schema, all fields do.
+    /// A value whose unknown fields are pruned; all of them without a schema.
     fn specified(&mut self, schema: Option<&Schema>, value: &'v Value) {
+        // `x-kubernetes-preserve-unknown-fields` keeps unknown fields of this value only, not those of specified fields below.
         let keeps =
             schema.is_some_and(|schema| schema.preserve_unknown_fields || schema.json_type == JsonType::Any);
         if let Some(schema) = schema.filter(|_| keeps) {
@@ -117,7 +118,7 @@ impl<'v> Search<'v> {
         }
     }
 
-    /// A value whose unspecified fields stay, but not those inside its specified fields.
+    /// A value whose unknown fields are preserved; those inside its specified fields are pruned.
     fn preserved(&mut self, schema: &Schema, value: &'v Value) {
         match value {
             Value::Object(fields) => {
@@ -161,8 +162,7 @@ fn compound(value: &Value) -> bool {
     value.is_object() || value.is_array()
 }
 
-/// The schema of a field that stays, if the field stays: `additionalProperties: true` keeps
-/// a field but specifies nothing inside it.
+/// The schema of a field that is kept: `additionalProperties: true` keeps a field but specifies nothing inside it.
 fn specification<'a>(schema: &'a Schema, name: &str) -> Option<Option<&'a Schema>> {
     let closed = || {
         schema

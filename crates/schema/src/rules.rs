@@ -1,4 +1,4 @@
-//! Where the CEL rules of a schema apply in an object. Another crate evaluates them.
+//! Finds the values to which the CEL rules of a schema apply; `cambium-cel` evaluates them.
 
 use std::ops::ControlFlow;
 
@@ -8,17 +8,17 @@ use crate::correlate::{Correlated, OldItems};
 use crate::field::FieldPath;
 use crate::model::{Additional, Child, JsonType, Rule, Schema};
 
-/// A value to which rules apply.
+/// A value with CEL rules.
 pub struct RuleSite<'a> {
     /// The value's schema.
     pub schema: &'a Schema,
     /// The rules, in the order written.
     pub rules: &'a [Rule],
-    /// Where the value is.
+    /// The path of the value.
     pub path: FieldPath,
     /// The value: `self`. Never null.
     pub value: &'a Value,
-    /// The value it was, where one corresponds: `oldSelf`. Never null.
+    /// The correlated old value: `oldSelf`. Never null.
     pub old: Option<&'a Value>,
     /// Whether the value is a whole object, so that `self` has `apiVersion`, `kind` and `metadata`.
     pub resource_root: bool,
@@ -26,14 +26,14 @@ pub struct RuleSite<'a> {
 }
 
 impl RuleSite<'_> {
-    /// Whether the failure of a rule that does not use `oldSelf` is forgiven, because nothing changed here.
+    /// Whether a failure of a rule without `oldSelf` is ratcheted, because the value is unchanged.
     pub fn ratcheted(&self) -> bool {
         self.ratchet.holds()
     }
 }
 
-/// Visits every value to which rules apply, outermost first, until the visitor breaks. With `old`, an update is
-/// judged. Fields without a type are skipped with all they hold: rules cannot see them.
+/// Visits every value with rules, outermost first, until the visitor breaks. `old` is the old object of an update. Fields
+/// without a type are skipped with all their content, as CEL does not expose them.
 pub fn visit_rules<'a>(
     schema: &'a Schema,
     value: &'a Value,
@@ -56,7 +56,7 @@ pub fn visit_rules<'a>(
 }
 
 impl Schema {
-    /// Whether any rule applies anywhere inside. Built-in types have none.
+    /// Whether the schema has any rules. Built-in types have none.
     pub fn has_rules(&self) -> bool {
         let child = |child: &Child| match child {
             Child::Static(_) => false,
@@ -80,7 +80,7 @@ fn rules(schema: &Schema) -> &[Rule] {
         .map_or(&[], |constraints| &constraints.rules)
 }
 
-/// Whether rules can see a value at all: it has a type, and so have its items.
+/// Whether CEL exposes a value: it and its items have types.
 fn is_exposed(schema: &Schema) -> bool {
     match (schema.json_type, &schema.additional) {
         (JsonType::Any, _) => false,
@@ -90,7 +90,7 @@ fn is_exposed(schema: &Schema) -> bool {
     }
 }
 
-/// What a value corresponds to; and while it corresponds to nothing, what its nearest ancestor does.
+/// The correlated old value; without one, the state of the nearest correlated ancestor.
 #[derive(Clone, Copy)]
 struct Ratchet<'a> {
     current: Option<Correlated<'a>>,

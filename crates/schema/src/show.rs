@@ -1,9 +1,9 @@
-//! Values the way Kubernetes shows them in messages.
+//! Formats values as Kubernetes prints them in messages.
 
 use cambium_go_text::{json, plain_number, quote};
 use serde_json::Value;
 
-/// A value in an error: strings quoted, simple values plain, the rest as JSON.
+/// A value in a message: strings quoted, scalars plain, others as JSON.
 pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => quote(text),

@@ -1,11 +1,10 @@
-//! Whether a value fits its schema, in Kubernetes' words.
+//! Validates values against schemas, with Kubernetes' messages.
 //!
-//! Each node of a value goes through the same checks in the same order: type, junctors (`anyOf`, `oneOf`,
-//! `allOf`, `not`), string, format, number, list, enumeration, object. With an old value, errors of
-//! a node that has not changed are forgiven (*ratcheting*), so that a stricter schema does not lock
-//! users out of objects that were fine when they wrote them.
+//! Each node of a value is checked in the same order: type, junctors (`anyOf`, `oneOf`, `allOf`, `not`), string, format,
+//! number, list, enumeration, object. With an old value, errors of unchanged nodes are tolerated (*ratcheting*), so that
+//! objects stay editable after their schema has become stricter.
 //!
-//! CEL rules are not evaluated here; [`visit_rules`](crate::visit_rules) says where they apply.
+//! CEL rules are not evaluated here; [`visit_rules`](crate::visit_rules) finds where they apply.
 
 mod junctor;
 mod number;
@@ -24,9 +23,9 @@ use crate::model::{Additional, Constraints, Schema};
 use crate::pattern::Matcher;
 use cambium_go_text::json;
 
-/// Everything that is wrong with an object except what CEL rules say: values, embedded objects, list types.
+/// Validates an object except for CEL rules: values, embedded objects, list types.
 ///
-/// With `old`, an update is judged: what has not changed is forgiven.
+/// With `old`, errors of unchanged parts are ratcheted.
 pub fn validate(schema: &Schema, value: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let root = FieldPath::root();
     let mut errors = validate_values(schema, value, old, &root);
@@ -37,7 +36,7 @@ pub fn validate(schema: &Schema, value: &Value, old: Option<&Value>) -> Vec<Fiel
     errors
 }
 
-/// Whether types, limits, formats, enumerations and junctors hold. Messages name fields relative to `at`.
+/// Validates types, limits, formats, enumerations and junctors. Messages name fields relative to `at`.
 pub fn validate_values(
     schema: &Schema,
     value: &Value,
@@ -61,15 +60,15 @@ pub(crate) fn validate_default(schema: &Schema, default: &Value, at: &FieldPath)
     .errors(schema, default, None, at)
 }
 
-/// Upstream reads a schema in two ways: to validate objects, it strips formats that mean nothing for a type, and
-/// takes `x-kubernetes-int-or-string` for a type. To validate defaults, it does neither.
+/// Upstream interprets a schema in two ways: to validate objects, it strips formats without meaning for a type, and
+/// treats `x-kubernetes-int-or-string` as a type. To validate defaults, it does neither.
 #[derive(Clone, Copy, PartialEq)]
 enum Reading {
     Served,
     AsWritten,
 }
 
-/// The limits of schemas that have none.
+/// The constraints of schemas that have none.
 static UNLIMITED: Constraints = Constraints {
     enumeration: None,
     pattern: None,
@@ -93,7 +92,7 @@ static UNLIMITED: Constraints = Constraints {
     rules: Vec::new(),
 };
 
-/// A walk along a value and its schema. The path is the field's name in messages: `spec.list[0].x`.
+/// A walk over a value and its schema, with the current path.
 struct Walk {
     path: String,
     reading: Reading,
@@ -117,6 +116,7 @@ impl Walk {
 
     fn node(&mut self, schema: &Schema, value: &Value, correlated: Option<Correlated<'_>>) -> Outcome {
         let outcome = self.checks(schema, value, correlated);
+        // At every node, so that one invalid old value does not block changes elsewhere in the object.
         match correlated {
             Some(correlated) if !outcome.is_valid() && correlated.unchanged() => outcome.forgiven(),
             _ => outcome,
@@ -169,6 +169,7 @@ impl Walk {
     fn string(&self, limits: &Constraints, text: &str) -> Outcome {
         let path = &self.path;
         let length = || text.chars().count() as u64;
+        // As upstream, only the first failed check of a string is reported.
         if let Some(limit) = limits.max_length
             && length() > limit
         {
@@ -294,7 +295,8 @@ impl Walk {
         outcome
     }
 
-    /// Changes of the root's type cannot be seen (both versions are converted to the same), so they are not forgiven.
+    /// The correlated child. `apiVersion` and `kind` of the root are not ratcheted: both objects have been converted to the
+    /// same version.
     fn field<'a>(&self, correlated: Option<Correlated<'a>>, name: &str) -> Option<Correlated<'a>> {
         match self.path.is_empty() && matches!(name, "apiVersion" | "kind") {
             true => None,

@@ -1,18 +1,18 @@
-//! Scenarios that a number makes: the same number, the same scenario.
+//! Campaigns: seeded random scenarios, reproducible by seed.
 
 use std::fmt::Display;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow};
 
-/// For how long a campaign goes on, with other numbers each time. Without it, a test tries a few fixed ones.
+/// Duration of a campaign with random seeds. Without it, a test runs a few fixed seeds.
 const SECONDS: &str = "CAMBIUM_CAMPAIGN_SECONDS";
 
-/// The one number to try: what a failure has named.
+/// The single seed to run, as printed by a failure.
 const SEED: &str = "CAMBIUM_CAMPAIGN_SEED";
 
-/// Runs a scenario for the numbers below `few`; or for as long as the environment says, with numbers that were never tried; or for the one
-/// that the environment names. The first failure ends it, and says how to see it again.
+/// Runs a scenario for the seeds below `few`, or for the time in the environment with new seeds, or for the single seed in
+/// the environment. Stops at the first failure, and prints how to reproduce it.
 #[expect(clippy::print_stderr, reason = "only a campaign says how much it tried")]
 pub async fn campaign<S>(few: u64, mut scenario: S) -> Result<()>
 where

@@ -1,4 +1,4 @@
-//! Time that a test controls.
+//! Virtual time.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! One way to get a cluster, whichever it is.
+//! Test clusters, embedded or real.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -13,17 +13,17 @@ use crate::real::Plane;
 use crate::rights::Refused;
 use crate::{Raw, rights};
 
-/// Which cluster tests run on.
+/// The type of cluster that tests run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backend {
-    /// Our own server, in this process.
+    /// The embedded API server, in this process.
     Embedded,
-    /// Kubernetes itself.
+    /// A real Kubernetes control plane.
     Kubernetes,
 }
 
 impl Backend {
-    /// What `CAMBIUM_TEST_BACKEND` says; embedded when it says nothing.
+    /// The value of `CAMBIUM_TEST_BACKEND`; embedded by default.
     pub fn from_environment() -> Result<Self> {
         match std::env::var("CAMBIUM_TEST_BACKEND").unwrap_or_default().as_str() {
             "" | "embedded" => Ok(Self::Embedded),
@@ -33,7 +33,7 @@ impl Backend {
     }
 }
 
-/// The certificate that embedded clusters tell their clients to trust. None of them listens, so any will do.
+/// The CA certificate of embedded clusters. None of them listens, so one serves for all.
 static AUTHORITY: LazyLock<String> = LazyLock::new(|| {
     let authority = cambium_apiserver::pki::Authority::generate(jiff::Timestamp::now());
     authority.map_or_else(
@@ -55,7 +55,7 @@ enum Place {
 }
 
 impl TestCluster {
-    /// A cluster of the kind that the environment asks for. A real one is shared with other tests.
+    /// A cluster of the configured backend. A real one is shared with other tests.
     pub async fn start() -> Result<Self> {
         match Backend::from_environment()? {
             Backend::Embedded => Self::fresh().await,
@@ -63,7 +63,7 @@ impl TestCluster {
         }
     }
 
-    /// The same, and no other test uses it as long as this value lives. What the test before has left in a real one is still there.
+    /// A cluster for exclusive use while this value lives. A real one may contain objects of earlier tests.
     pub async fn alone() -> Result<Self> {
         match Backend::from_environment()? {
             Backend::Embedded => Self::fresh().await,
@@ -71,7 +71,7 @@ impl TestCluster {
         }
     }
 
-    /// The same cluster once more, if it is a real one.
+    /// Another handle to the same cluster, if it is a real one.
     pub fn again(&self) -> Option<Self> {
         match &self.place {
             Place::Embedded(_) => None,
@@ -96,7 +96,7 @@ impl TestCluster {
         })
     }
 
-    /// An embedded cluster with settings of its own, whatever the environment says.
+    /// An embedded cluster with custom settings, regardless of the environment.
     pub async fn embedded(builder: cambium_apiserver::Builder) -> Result<Self> {
         let server = builder.build().await?;
         let client = Client::new(server.clone(), "default");
@@ -107,7 +107,7 @@ impl TestCluster {
         })
     }
 
-    /// Which kind it is.
+    /// Its backend.
     pub fn backend(&self) -> Backend {
         match &self.place {
             Place::Embedded(_) => Backend::Embedded,
@@ -120,7 +120,7 @@ impl TestCluster {
         self.client.clone()
     }
 
-    /// A client with the rights that the manager's ClusterRole gives, and no others. [`TestCluster::refused`] tells what was missing.
+    /// A client with exactly the rights of the manager's ClusterRole. [`TestCluster::refused`] lists denied requests.
     pub async fn manager(&self) -> Result<Client> {
         let client = match &self.place {
             Place::Embedded(server) => {
@@ -134,7 +134,7 @@ impl TestCluster {
             Place::Kubernetes(plane) => plane.manager().await?,
         };
         rights::grant(&self.raw()).await?;
-        // A server hears of a role a little later than it is told.
+        // A server sees a new role with a delay.
         let namespaces: Api<Namespace> = Api::all(client.clone());
         crate::eventually("the manager has its rights", || async {
             Ok(namespaces.get_opt("default").await.is_ok())
@@ -143,12 +143,12 @@ impl TestCluster {
         Ok(rights::watched(&client, &self.refused))
     }
 
-    /// What authorization has refused to the manager so far.
+    /// The requests of the manager that authorization denied so far.
     pub fn refused(&self) -> Vec<String> {
         self.refused.so_far()
     }
 
-    /// A client that shows no credentials but those that its requests carry.
+    /// A client without credentials of its own.
     pub async fn stranger(&self) -> Result<Client> {
         match &self.place {
             Place::Embedded(server) => Ok(Client::new(server.as_user(None), "default")),
@@ -156,7 +156,7 @@ impl TestCluster {
         }
     }
 
-    /// Requests as they go over the wire.
+    /// A raw HTTP client.
     pub fn raw(&self) -> Raw {
         Raw::new(self.client())
     }
@@ -169,7 +169,7 @@ impl TestCluster {
         }
     }
 
-    /// A name that nobody else in this cluster has.
+    /// A unique name in this cluster.
     pub fn unique(&self, prefix: &str) -> String {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         format!(
@@ -179,7 +179,7 @@ impl TestCluster {
         )
     }
 
-    /// A namespace of the test's own.
+    /// Creates a namespace for the test.
     pub async fn namespace(&self, prefix: &str) -> Result<String> {
         let name = self.unique(prefix);
         let metadata = ObjectMeta {

@@ -1,4 +1,4 @@
-//! Crossplane's own controllers, to compare with.
+//! Crossplane's controllers, for comparison.
 
 use cambium_control_plane::{Program, free_ports};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::real::{Kubernetes, spawn};
 /// The version that `cargo xtask peers` builds.
 const VERSION: &str = "v1.20.11";
 
-/// Crossplane as it was built: a program, and its kinds.
+/// A built Crossplane: program and CRDs.
 #[derive(Debug, Clone)]
 pub struct Crossplane {
     /// The program.
@@ -22,14 +22,14 @@ pub struct Crossplane {
     pub crds: PathBuf,
 }
 
-/// Crossplane at work on a cluster; it ends with this value.
+/// A running Crossplane, stopped on drop.
 pub struct RunningCrossplane {
-    /// Waits on a pipe from us.
+    /// Exits when our end of its pipe is closed.
     _child: Child,
 }
 
 impl Crossplane {
-    /// Where `cargo xtask peers` has put it; an error says that it has not.
+    /// Finds Crossplane as built by `cargo xtask peers`.
     pub fn built() -> Result<Self> {
         let root = cache()
             .context("no cache directory")?
@@ -45,8 +45,8 @@ impl Crossplane {
         })
     }
 
-    /// The arguments with which it runs outside of a cluster, without webhooks and packages. Its `KUBECONFIG` says where to.
-    /// It does not start without a certificate to call functions with: one is written into the directory.
+    /// The arguments to run it outside of a cluster (`KUBECONFIG`), without webhooks and packages. It does not start without
+    /// a client certificate for functions: one is written into the directory.
     pub fn arguments(&self, directory: &Path) -> Result<Vec<String>> {
         let [metrics, health] = free_ports()?;
         let now = jiff::Timestamp::now();
@@ -68,7 +68,7 @@ impl Crossplane {
         ])
     }
 
-    /// Its kinds.
+    /// Its CRDs.
     pub fn crds(&self) -> Result<Vec<CustomResourceDefinition>> {
         let mut crds = Vec::new();
         for entry in std::fs::read_dir(&self.crds)? {
@@ -78,7 +78,7 @@ impl Crossplane {
         Ok(crds)
     }
 
-    /// Starts it on a cluster that has its kinds.
+    /// Starts it on a cluster with its CRDs.
     pub fn start(&self, cluster: &Kubernetes) -> Result<RunningCrossplane> {
         let directory = cluster.directory().join("crossplane");
         let program = Program {

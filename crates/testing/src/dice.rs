@@ -1,27 +1,27 @@
-//! Numbers that look random and are the same each time.
+//! A seeded pseudo-random number generator.
 
-/// Made from a number: the same number, the same throws.
+/// A generator; the same seed gives the same numbers.
 #[derive(Debug, Clone)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// Dice that a number makes.
+    /// A generator with a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// A number below this one, which is not zero.
+    /// A number below `end`, which must not be zero.
     pub fn below(&mut self, end: usize) -> usize {
         let end = u64::try_from(end.max(1)).unwrap_or(u64::MAX);
         usize::try_from(self.next() % end).unwrap_or(0)
     }
 
-    /// True once in so many times.
+    /// True with probability 1/`times`.
     pub fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    /// One of these, of which there is at least one.
+    /// A random element of a non-empty slice.
     pub fn pick<T: Clone>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())].clone()
     }

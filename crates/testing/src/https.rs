@@ -1,4 +1,4 @@
-//! An HTTPS server on loopback that answers as a test wants.
+//! A stub HTTPS server on loopback.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -14,7 +14,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::TcpListener;
 
-/// Turns a request into an answer.
+/// Handles a request.
 pub type Respond = Arc<
     dyn Fn(
             hyper::Request<Incoming>,
@@ -23,7 +23,7 @@ pub type Respond = Arc<
         + Sync,
 >;
 
-/// The server; it ends with the value.
+/// The server, stopped on drop.
 pub struct HttpsServer {
     port: u16,
     authority: String,
@@ -74,17 +74,17 @@ impl HttpsServer {
         })
     }
 
-    /// Where it listens, on loopback.
+    /// The port on loopback.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// What its clients must trust, as PEM.
+    /// The CA certificate for its clients, as PEM.
     pub fn authority(&self) -> &str {
         &self.authority
     }
 
-    /// What it shows its clients, as PEM.
+    /// Its serving certificate, as PEM.
     pub fn certificate(&self) -> &str {
         &self.certificate
     }

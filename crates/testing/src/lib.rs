@@ -1,10 +1,10 @@
-//! Clusters for tests.
+//! Test clusters and test support: fault injection, webhooks, raw requests.
 //!
 //! [`TestCluster::start`] gives an embedded cluster, fresh and in milliseconds. With
 //! `CAMBIUM_TEST_BACKEND=kubernetes` it gives a real one instead (etcd, kube-apiserver and
-//! kube-controller-manager from `KUBEBUILDER_ASSETS`), so that the same test is judged by both.
-//! A real cluster is shared by the tests of one binary: give everything in it a name of its own
-//! ([`TestCluster::unique`], [`TestCluster::namespace`]).
+//! kube-controller-manager from `KUBEBUILDER_ASSETS`), so that the same test runs on both.
+//! A real cluster is shared by the tests of one binary: use unique names ([`TestCluster::unique`],
+//! [`TestCluster::namespace`]).
 
 mod campaign;
 mod clock;

@@ -1,5 +1,4 @@
-//! An embedded cluster on the network that can be stopped and started again: for clients that must
-//! live through it.
+//! An embedded cluster on the network that can be restarted, for clients that must survive it.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -16,7 +15,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// A cluster in a directory, behind one port that stays the same.
+/// A cluster with a data directory and a fixed port.
 pub struct NetworkCluster {
     directory: tempfile::TempDir,
     history: History,
@@ -28,7 +27,7 @@ pub struct NetworkCluster {
 }
 
 impl NetworkCluster {
-    /// A new cluster that listens.
+    /// Starts a new cluster.
     pub async fn start(history: History) -> Result<Self> {
         let now = jiff::Timestamp::now();
         let authority = Authority::generate(now)?;
@@ -48,13 +47,13 @@ impl NetworkCluster {
         Ok(cluster)
     }
 
-    /// A client inside the process, which needs no network.
+    /// An in-process client.
     pub fn client(&self) -> Result<Client> {
         let server = self.server.clone().context("the cluster is closed")?;
         Ok(Client::new(server, "default"))
     }
 
-    /// A client that goes over the network.
+    /// A client over the network.
     pub async fn remote_client(&self) -> Result<Client> {
         let config = Kubeconfig::from_yaml(&self.kubeconfig())?;
         let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await?;
@@ -71,7 +70,7 @@ impl NetworkCluster {
     /// Ends every connection and closes the store.
     pub async fn close(&mut self) -> Result<()> {
         if let Some((stop, task)) = self.listening.take() {
-            // Nobody listening for it means that it has stopped.
+            // An error means that the server has stopped already.
             let _ = stop.send(());
             task.await?;
         }
@@ -81,7 +80,7 @@ impl NetworkCluster {
         Ok(())
     }
 
-    /// Opens the store again; nobody outside can see it yet.
+    /// Reopens the store, without listening yet.
     pub async fn open(&mut self) -> Result<()> {
         let server = crate::eventually_some("the store is free", || async {
             let builder = ApiServer::builder()
@@ -98,12 +97,12 @@ impl NetworkCluster {
         Ok(())
     }
 
-    /// Listens where it always did.
+    /// Listens on the port again.
     pub async fn listen(&mut self) -> Result<()> {
         self.listen_on(TcpListener::bind(self.address).await?)
     }
 
-    /// Closes, lets something happen that no client outside sees, and is back.
+    /// Closes, runs `meanwhile` unseen by remote clients, and listens again.
     pub async fn restart<F: Future<Output = Result<()>>>(
         &mut self,
         unseen: impl FnOnce(Client) -> F,

@@ -1,13 +1,13 @@
-//! Programs of other ecosystems that tests talk to.
+//! Programs of other ecosystems, built by `cargo xtask peers`.
 
 use std::path::PathBuf;
 
-/// Where `cargo xtask peers` has put a program, if it has been built.
+/// The path of a program, if it was built.
 pub fn peer(name: &str) -> Option<PathBuf> {
     Some(cache()?.join("peers").join(name)).filter(|path| path.is_file())
 }
 
-/// Where built things are kept between checkouts.
+/// The build cache shared between checkouts.
 pub(crate) fn cache() -> Option<PathBuf> {
     let variable = |name: &str| {
         std::env::var_os(name)

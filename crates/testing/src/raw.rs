@@ -1,4 +1,4 @@
-//! Requests as they go over the wire: for tests that look at codes and messages.
+//! Raw HTTP requests, for tests of status codes and messages.
 
 use anyhow::Result;
 use bytes::Bytes;
@@ -7,21 +7,21 @@ use http_body_util::BodyExt;
 use kube::Client;
 use serde_json::Value;
 
-/// A client that hides nothing.
+/// A raw HTTP client.
 #[derive(Clone)]
 pub struct Raw {
     client: Client,
     headers: Vec<(String, String)>,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// The HTTP status code.
     pub code: u16,
-    /// The body, as JSON; a string when it was none.
+    /// The body as JSON; a string if it is not JSON.
     pub body: Value,
-    /// The texts of `Warning` headers.
+    /// The `Warning` headers.
     pub warnings: Vec<String>,
 }
 
@@ -46,20 +46,20 @@ impl Raw {
         }
     }
 
-    /// The same, with a header in every request.
+    /// Adds a header to every request.
     #[must_use]
     pub fn with_header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// The same in the name of somebody else, whom the client must have the right to be.
+    /// Impersonates a user, which the client must be allowed to.
     #[must_use]
     pub fn acting_as(self, user: &str) -> Self {
         self.with_header("impersonate-user", user)
     }
 
-    /// The same with a bearer token.
+    /// Adds a bearer token.
     #[must_use]
     pub fn with_token(self, token: &str) -> Self {
         self.with_header("authorization", &format!("Bearer {token}"))
@@ -106,7 +106,7 @@ impl Raw {
         .await
     }
 
-    /// GET of whatever the client accepts: the code, the content type, and the bytes as they came.
+    /// GET with an `Accept` header: status code, content type and raw bytes.
     pub async fn fetch(&self, path: &str, accept: &str) -> Result<(u16, String, Bytes)> {
         let request = Request::get(path).header("accept", accept);
         let response = self.client.send(request.body(Vec::new().into())?).await?;
@@ -117,7 +117,7 @@ impl Raw {
         Ok((code, media, response.into_body().collect().await?.to_bytes()))
     }
 
-    /// Anything else.
+    /// Any other request.
     pub async fn send(
         &self,
         method: Method,

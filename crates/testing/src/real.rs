@@ -13,23 +13,23 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::rights;
 
-/// How many control planes tests may have for themselves at once.
+/// Number of control planes for exclusive use.
 const ALONE: usize = 3;
 
-/// A control plane for tests that share one.
+/// The shared control plane.
 static SHARED: Starting = Starting(Mutex::new(None));
 
-/// Those for tests that need one for themselves.
+/// The control planes for exclusive use.
 static OWN: [Starting; ALONE] = [const { Starting(Mutex::new(None)) }; ALONE];
 
-/// Which of those nobody has now, and the turns of those who wait.
+/// The free ones, and permits for waiting tests.
 static FREE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 static TURNS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| {
     *lock(&FREE) = (0..ALONE).rev().collect();
     Arc::new(Semaphore::new(ALONE))
 });
 
-/// A control plane that is started by the first who asks, or why there is none.
+/// A control plane that is started on first use, or the error.
 struct Starting(Mutex<Option<Result<Arc<ControlPlane>, String>>>);
 
 impl Starting {
@@ -48,13 +48,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A control plane, and the turn of a test that has it for itself.
+/// A control plane, with the permit of an exclusive test.
 pub(crate) struct Plane {
     running: Arc<ControlPlane>,
     _turn: Option<Turn>,
 }
 
-/// What a test had for itself is another's when this is dropped.
+/// Returns an exclusive control plane on drop.
 struct Turn {
     which: usize,
     _permit: OwnedSemaphorePermit,
@@ -67,13 +67,13 @@ impl Drop for Turn {
 }
 
 impl Plane {
-    /// The one that tests share.
+    /// The shared control plane.
     pub(crate) async fn shared() -> Result<Self> {
         let running = SHARED.get().await?;
         Ok(Self { running, _turn: None })
     }
 
-    /// One that no other test uses now. What the test before has left is still there.
+    /// A control plane for exclusive use. It may contain objects of earlier tests.
     pub(crate) async fn alone() -> Result<Self> {
         let permit = TURNS.clone().acquire_owned().await?;
         let which = lock(&FREE).pop().context("a turn for each control plane")?;
@@ -92,12 +92,12 @@ impl Plane {
         client_with(self.running.kubeconfig_of(&self.running.token)?).await
     }
 
-    /// A client that is the manager's user.
+    /// A client of the manager's user.
     pub(crate) async fn manager(&self) -> Result<Client> {
         self.client_as(&manager_token(&self.running.token)).await
     }
 
-    /// A client that shows no credentials of its own.
+    /// A client without credentials.
     pub(crate) async fn stranger(&self) -> Result<Client> {
         self.client_as("").await
     }
@@ -110,15 +110,15 @@ impl Plane {
     }
 }
 
-/// What the manager shows to a control plane whose administrator shows `token`.
+/// The manager's token, derived from the administrator's.
 fn manager_token(token: &str) -> String {
     format!("{token}-manager")
 }
 
-/// A kubeconfig for a real control plane, for programs under test; an error says why there is none.
+/// Writes a kubeconfig of the shared control plane, for programs under test.
 pub async fn kubernetes_kubeconfig(directory: &Path) -> Result<PathBuf> {
     let plane = Plane::shared().await?;
-    // It is there when the default namespace is.
+    // Ready once the default namespace exists.
     plane.client().await?;
     let path = directory.join("kubeconfig");
     std::fs::write(
@@ -146,11 +146,11 @@ async fn client_with(kubeconfig: Kubeconfig) -> Result<Client> {
     Ok(client)
 }
 
-/// A real control plane of one's own, for a test that compares two. It ends with this value.
+/// A separate control plane, stopped on drop.
 pub struct Kubernetes(ControlPlane);
 
 impl Kubernetes {
-    /// Starts one; an error says why there is none.
+    /// Starts a control plane.
     pub async fn start() -> Result<Self> {
         Ok(Self(tokio::task::spawn_blocking(ControlPlane::start).await??))
     }
@@ -160,7 +160,7 @@ impl Kubernetes {
         client_with(self.0.kubeconfig_of(&self.0.token)?).await
     }
 
-    /// Where it keeps its things; `kubeconfig` among them.
+    /// Its directory, with the `kubeconfig`.
     pub fn directory(&self) -> &Path {
         &self.0.directory
     }
@@ -170,7 +170,7 @@ struct ControlPlane {
     port: u16,
     token: String,
     directory: PathBuf,
-    /// Ended when this process ends: each waits on a pipe from us, and takes the directory with it.
+    /// Child processes that exit when our end of their pipe is closed, and remove the directory.
     _children: Vec<Child>,
 }
 
@@ -205,14 +205,14 @@ impl ControlPlane {
         })
     }
 
-    /// A kubeconfig for whoever shows this token.
+    /// A kubeconfig with this token.
     fn kubeconfig_of(&self, token: &str) -> Result<Kubeconfig> {
         Ok(serde_json::from_value(kubeconfig(self.port, token))?)
     }
 }
 
-/// A shell waits for our end of its pipe to close, then ends the program and removes what it wrote:
-/// nothing outlives the test binary, even if that is killed.
+/// Starts a program under a shell that waits for our end of its pipe to close, then stops the program and removes its
+/// files: nothing outlives the test binary, even if that is killed.
 pub(crate) fn spawn(program: &Program, log: &Path, kubeconfig: Option<&Path>) -> Result<Child> {
     const SCRIPT: &str = "exec 3<&0; \"$0\" \"$@\" < /dev/null & child=$!; \
                           (read -r _ <&3; kill -9 $child; sleep 1; rm -rf \"$DIRECTORY\") & wait $child";
@@ -238,7 +238,7 @@ pub(crate) fn spawn(program: &Program, log: &Path, kubeconfig: Option<&Path>) ->
     child.with_context(|| path.display().to_string())
 }
 
-/// Waits until somebody listens, or until one of those who should has given up.
+/// Waits until the port accepts connections, or a child process has exited.
 fn wait_for(port: u16, children: &mut [Child], log: &Path) -> Result<()> {
     for _ in 0..300 {
         if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {

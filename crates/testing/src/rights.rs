@@ -1,4 +1,4 @@
-//! The manager as it runs in a cluster: a user with the rights of its ClusterRole and no others, and a record of what it used.
+//! Runs the manager with exactly the rights of its ClusterRole, and records the rights that it uses.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,13 +18,13 @@ use crate::Raw;
 /// The user that tests run the manager as.
 pub const MANAGER: &str = "cambium-manager";
 
-/// Where what was used is written, one line each, for the test `rights`.
+/// The log of used rights, for the test `rights`.
 pub const LOG: &str = "CAMBIUM_RIGHTS_LOG";
 
 const ROLES: &str = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
 const BINDINGS: &str = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
 
-/// What authorization has refused to the manager of a cluster.
+/// The denied requests of a manager.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Refused(Arc<Mutex<Vec<String>>>);
 
@@ -38,7 +38,7 @@ impl Refused {
     }
 }
 
-/// Gives the manager's user the rights that are shipped, and no others.
+/// Grants the manager's user the shipped ClusterRole.
 pub async fn grant(raw: &Raw) -> Result<()> {
     for document in rbac::documents(rbac::MANAGER) {
         let mut object: Value = serde_saphyr::from_str(document)?;
@@ -55,7 +55,7 @@ pub async fn grant(raw: &Raw) -> Result<()> {
     Ok(())
 }
 
-/// Lets the manager compose objects of a group, as a platform does for what its compositions compose.
+/// Grants the manager access to composed resources of a group, as a platform does for its compositions.
 pub async fn grant_composing(raw: &Raw, group: &str, resources: &[&str]) -> Result<()> {
     let name = format!("composes-{}", if group.is_empty() { "core" } else { group });
     let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": name},
@@ -78,7 +78,7 @@ async fn apply(raw: &Raw, path: &str, object: &Value) -> Result<()> {
     Ok(())
 }
 
-/// The same client, with a record of the rights that its requests use, and of those that it lacks.
+/// Wraps a client to record the rights that its requests use, and those that are denied.
 pub(crate) fn watched(client: &Client, refused: &Refused) -> Client {
     let (inner, refused) = (client.clone(), refused.clone());
     let service = tower::service_fn(move |request: Request<Body>| {
@@ -102,7 +102,7 @@ async fn record(
         used.extend(created);
     }
     for one in &used {
-        note(&format!("{one}"));
+        log_once(&format!("{one}"));
     }
     if answer.status() != 403 {
         return Ok(answer);
@@ -111,14 +111,14 @@ async fn record(
     let body = body.collect().await?.to_bytes();
     let text = String::from_utf8_lossy(&body).into_owned();
     if text.contains(&format!("User \\\"{MANAGER}\\\" cannot ")) {
-        note(&format!("refused {text}"));
+        log_once(&format!("refused {text}"));
         refused.push(text);
     }
     Ok(Response::from_parts(parts, Body::from(body)))
 }
 
-/// Each line once a process.
-fn note(line: &str) {
+/// Writes each line once per process.
+fn log_once(line: &str) {
     static NOTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let mut noted = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
     if !noted.insert(line.to_owned()) {
@@ -128,13 +128,13 @@ fn note(line: &str) {
         return;
     };
     let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
-    // A line that is lost shows as a right that nobody uses.
+    // A lost line shows up as an unused right.
     if let Ok(mut file) = file {
         let _ = file.write_all(format!("{line}\n").as_bytes());
     }
 }
 
-/// One right, as it is used: verb, group and resource.
+/// A used right: verb, group and resource.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Use {
     verb: &'static str,
@@ -149,7 +149,7 @@ impl fmt::Display for Use {
 }
 
 impl Use {
-    /// The rights that a request needs. One that is made as somebody else needs the right to be them, and the rest is theirs.
+    /// The rights that a request needs. An impersonated request needs `impersonate` only; the rest are the other user's.
     fn all(request: &Request<Body>) -> Vec<Self> {
         let impersonated = |resource: &str| Self {
             verb: "impersonate",
@@ -174,7 +174,7 @@ impl Use {
         .collect()
     }
 
-    /// The right that a request needs for a path. Discovery needs none that is asked about here.
+    /// The right that a request needs for a path; none for discovery.
     fn of(method: &Method, path: &str, query: &str) -> Option<Self> {
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
         let (group, rest) = match parts.as_slice() {
@@ -212,7 +212,7 @@ impl Use {
         })
     }
 
-    /// An apply that made something needed the right to create it, too.
+    /// An apply that created an object also needed `create`.
     fn creating(&self) -> Option<Self> {
         (self.verb == "patch").then(|| Self {
             verb: "create",
@@ -221,7 +221,7 @@ impl Use {
     }
 }
 
-/// What a log of uses says about the role: rights that nobody used, and what was refused.
+/// Compares a log with the role: unused rights and denied requests.
 pub fn judge(role: &str, log: &str) -> Result<Vec<String>> {
     let mut problems: Vec<String> = log
         .lines()

@@ -1,11 +1,11 @@
-//! Sequences of steps that must hold a law, and what is left of one that does not.
+//! Runs sequences of steps, and shrinks failing ones.
 
 use std::fmt::Display;
 
 use anyhow::{Error, Result};
 
-/// Runs a sequence. If that fails, steps are left out one after the other for as long as the rest still fails: the error shows what is left,
-/// and why it fails.
+/// Runs a sequence. If it fails, removes steps one by one while the rest still fails; the error shows the remaining steps
+/// and their failure.
 pub async fn run_and_shrink<T, R>(steps: Vec<T>, mut run: R) -> Result<()>
 where
     T: Clone + Display,

@@ -1,11 +1,10 @@
-//! Tests that cannot run here say so.
+//! Reporting of skipped tests.
 
 use std::io::Write as _;
 
-/// Notes that a test was skipped, and why. The line goes past the test runner's capture, so that
-/// whoever adds up the results can count it.
+/// Reports a skipped test and the reason, past the test runner's capture, so that `cargo xtask test` counts it.
 pub fn skip(test: &str, reason: &str) {
     let line = format!("SKIPPED {test}: {reason}\n");
-    // A closed standard error leaves nobody to tell.
+    // Nothing can be reported if standard error is closed.
     let _ = std::io::stderr().write_all(line.as_bytes());
 }

@@ -1,16 +1,16 @@
-//! Waiting for something to become true.
+//! Waits for conditions.
 
 use std::future::Future;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 
-/// Far longer than anything takes; only a test that has failed waits for it. The garbage collector of Kubernetes pauses for half a
-/// minute at times, when kinds come and go.
-const PATIENCE: Duration = Duration::from_secs(180);
+/// Timeout, which only failing tests reach. Kubernetes' garbage collector pauses for up to half a minute when CRDs come
+/// and go.
+const TIMEOUT: Duration = Duration::from_secs(180);
 const STEP: Duration = Duration::from_millis(20);
 
-/// Asks until the answer is yes.
+/// Polls until the condition is true.
 pub async fn eventually<F: Future<Output = Result<bool>>>(
     what: &str,
     mut ask: impl FnMut() -> F,
@@ -22,18 +22,18 @@ pub async fn eventually<F: Future<Output = Result<bool>>>(
     .await
 }
 
-/// Asks until there is something.
+/// Polls until there is a value.
 pub async fn eventually_some<T, F: Future<Output = Result<Option<T>>>>(
     what: &str,
     mut ask: impl FnMut() -> F,
 ) -> Result<T> {
-    let deadline = tokio::time::Instant::now() + PATIENCE;
+    let deadline = tokio::time::Instant::now() + TIMEOUT;
     loop {
         if let Some(found) = ask().await? {
             return Ok(found);
         }
         if tokio::time::Instant::now() > deadline {
-            bail!("{what}: still not so after {PATIENCE:?}");
+            bail!("timed out after {TIMEOUT:?} waiting for: {what}");
         }
         tokio::time::sleep(STEP).await;
     }

@@ -1,4 +1,4 @@
-//! A watch, event by event.
+//! A raw watch.
 
 use std::time::Duration;
 

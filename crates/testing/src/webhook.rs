@@ -1,4 +1,4 @@
-//! An HTTPS server on loopback that answers reviews as a test wants.
+//! A stub webhook server on loopback.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,17 +8,17 @@ use serde_json::Value;
 
 use crate::HttpsServer;
 
-/// Turns the body of a request into the body of an answer.
+/// Handles a review: path and body to response body.
 pub type Handler = Arc<dyn Fn(&str, Value) -> Value + Send + Sync>;
 
-/// A webhook server; it ends with the value.
+/// A webhook server, stopped on drop.
 pub struct WebhookServer {
     server: HttpsServer,
     seen: Arc<Mutex<Vec<Value>>>,
 }
 
 impl WebhookServer {
-    /// Starts a server that answers every POST with what `handler` makes of its path and body.
+    /// Starts a server that answers every POST by `handler`.
     pub async fn start(handler: Handler) -> Result<Self> {
         let seen: Arc<Mutex<Vec<Value>>> = Arc::default();
         let log = seen.clone();
@@ -52,12 +52,12 @@ impl WebhookServer {
         format!("https://127.0.0.1:{}{path}", self.server.port())
     }
 
-    /// What its clients must trust, as PEM.
+    /// The CA certificate for its clients, as PEM.
     pub fn authority(&self) -> &str {
         self.server.authority()
     }
 
-    /// What it shows its clients, as PEM.
+    /// Its serving certificate, as PEM.
     pub fn certificate(&self) -> &str {
         self.server.certificate()
     }

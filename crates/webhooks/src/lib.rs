@@ -5,7 +5,7 @@
 //!        ▲                   ▲     ├─ /admit/<path> ──► a Validator
 //!        │                   │     └─ /mutate/<path> ─► a Mutator
 //!        │                   │ leaf
-//!        │ caBundle, URL   keeper ── observe ─► certificates::plan ─► act
+//!        │ caBundle, URL   reconciler ── observe ─► certificates::plan ─► act
 //!        └───────────────────┘  └── Secret: the authority of all replicas
 //! ```
 //!
@@ -14,11 +14,11 @@
 
 pub mod admission;
 pub mod certificates;
-mod keeper;
 pub mod names;
+mod reconciler;
 pub mod registration;
 pub mod server;
 mod webhooks;
 
-pub use keeper::{Clock, KeepError};
+pub use reconciler::{Clock, ReconcileError};
 pub use webhooks::{Options, StartError, Webhooks};

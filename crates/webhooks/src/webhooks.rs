@@ -1,4 +1,4 @@
-//! Everything wired together.
+//! Starts the webhooks: certificates, HTTPS server, registration, and the reconciler that keeps all of it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use tokio::task::JoinHandle;
 
 use crate::admission::Admission;
 use crate::certificates::{Lifetimes, Resolver};
-use crate::keeper::{Clock, Extent, KeepError, Keeper};
+use crate::reconciler::{Clock, Extent, ReconcileError, Reconciler};
 use crate::registration::{Reach, ReachError, Registration};
 use crate::server::{Clients, Hooks, Limits, Server};
 
-/// What a user of this crate decides.
+/// Options of the webhooks.
 #[derive(Clone)]
 pub struct Options {
     /// The namespace of the Secret with the authority.
@@ -28,32 +28,32 @@ pub struct Options {
     pub secret: String,
     /// The name of the `ValidatingWebhookConfiguration` and of the `MutatingWebhookConfiguration`.
     pub configuration: String,
-    /// How the API server reaches us. The same for all replicas: there is one address in a CRD.
+    /// The Service or URL at which the API server calls the webhooks. The same for all replicas: a CRD has one client configuration.
     pub reach: Reach,
     /// The CRDs to install and to convert.
     pub crds: Vec<Committed>,
     /// Validators and mutators see only objects in these namespaces. All, if there is none.
     pub namespace_selector: Option<LabelSelector>,
-    /// How long the API server waits for a validator. More than [`Limits::validation`].
+    /// The timeout of webhook calls. More than [`Limits::validation`], so that a validator's own timeout answers first.
     pub timeout_seconds: i32,
-    /// How long certificates are good for.
+    /// The lifetimes of certificates.
     pub lifetimes: Lifetimes,
-    /// What clients may take.
+    /// Limits of connections and requests.
     pub limits: Limits,
-    /// Who is answered.
+    /// The clients that are answered.
     pub clients: Clients,
-    /// Who converts which kind.
+    /// Converters by group and kind.
     pub converters: Registry,
-    /// What is counted.
+    /// Metrics of webhook calls.
     pub metrics: Metrics,
     /// What time it is.
     pub clock: Clock,
-    /// How long to wait at the start, for an API server that is not well and for CRDs to be served.
-    pub patience: Duration,
+    /// The start timeout: how long errors of the API server are retried, and CRDs may take to be established.
+    pub start_timeout: Duration,
 }
 
 impl Options {
-    /// Our kinds, and the usual for everything else.
+    /// Defaults, with the CRDs of Cambium.
     pub fn new(namespace: impl Into<String>, reach: Reach) -> Self {
         Self {
             namespace: namespace.into(),
@@ -69,7 +69,7 @@ impl Options {
             converters: Registry::of_cambium(),
             metrics: Metrics::default(),
             clock: Arc::new(jiff::Timestamp::now),
-            patience: Duration::from_secs(60),
+            start_timeout: Duration::from_secs(60),
         }
     }
 }
@@ -79,7 +79,7 @@ impl Options {
 pub enum StartError {
     /// The certificates or the registration.
     #[error("failed to {0}")]
-    Keep(#[from] KeepError),
+    Keep(#[from] ReconcileError),
     /// The listener.
     #[error("failed to listen: {0}")]
     Listen(#[from] std::io::Error),
@@ -87,17 +87,17 @@ pub enum StartError {
     #[error(transparent)]
     Reach(#[from] ReachError),
     /// A validator's or a mutator's path.
-    #[error("the path of a webhook, {path:?}, is not a DNS label, or there are two of it")]
+    #[error("the path {path:?} of a webhook is not a DNS label, or not unique")]
     Path {
         /// The path.
         path: &'static str,
     },
     /// The API server accepted the CRDs and does not serve them.
-    #[error("failed to see CRDs established: {0:?}; their conditions say why")]
+    #[error("CRDs were not established in time: {0:?}; see their conditions")]
     Unserved(Vec<String>),
 }
 
-/// Webhooks that are served, registered and kept so. They end with the value; better with [`Webhooks::stop`].
+/// Webhooks that are served, registered, and reconciled. They end with the value; better with [`Webhooks::stop`].
 pub struct Webhooks {
     server: Option<Server>,
     address: SocketAddr,
@@ -107,7 +107,8 @@ pub struct Webhooks {
 }
 
 impl Webhooks {
-    /// Makes or finds the authority, serves, and then tells the API server. Returns when all CRDs are served.
+    /// Creates or reads the certificate authority, serves, and then registers: an API server must never call an address that does not answer. Returns
+    /// when all CRDs are established.
     pub async fn start(
         client: Client,
         listener: TcpListener,
@@ -117,7 +118,7 @@ impl Webhooks {
         check_paths(admission.validators.iter().map(|one| one.path()))?;
         check_paths(admission.mutators.iter().map(|one| one.path()))?;
         let wake = Arc::new(Notify::new());
-        let keeper = Arc::new(Keeper {
+        let reconciler = Arc::new(Reconciler {
             client,
             namespace: options.namespace,
             secret: options.secret,
@@ -138,17 +139,17 @@ impl Webhooks {
             wake: wake.clone(),
             published: Default::default(),
         });
-        let deadline = tokio::time::Instant::now() + options.patience;
-        let kept = |extent| patiently(&keeper, extent, deadline);
+        let deadline = tokio::time::Instant::now() + options.start_timeout;
+        let kept = |extent| patiently(&reconciler, extent, deadline);
         kept(Extent::Certificates).await?;
         let hooks = Hooks {
             converters: options.converters,
             admission,
             metrics: options.metrics,
         };
-        let resolver = keeper.resolver.clone();
+        let resolver = reconciler.resolver.clone();
         let server = Server::start_for(listener, resolver.clone(), hooks, options.limits, options.clients)?;
-        let watching = keeper.clone();
+        let watching = reconciler.clone();
         let mut webhooks = Self {
             address: server.address(),
             server: Some(server),
@@ -167,11 +168,11 @@ impl Webhooks {
         };
         webhooks
             .tasks
-            .push(tokio::spawn(async move { keeper.run(look_again).await }));
+            .push(tokio::spawn(async move { reconciler.run(look_again).await }));
         Ok(webhooks)
     }
 
-    /// Where they are served.
+    /// The address of the HTTPS server.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -181,12 +182,12 @@ impl Webhooks {
         &self.resolver
     }
 
-    /// Looks at everything now, as if something had changed: for a clock that was set.
+    /// Reconciles now, as after a change: for a clock that was set.
     pub fn wake(&self) {
         self.wake.notify_one();
     }
 
-    /// Keeps nothing more, accepts no more, and returns when open requests are answered. What is registered stays.
+    /// Stops reconciling and accepting connections, and returns when open requests are answered. The registration stays: other replicas may serve it.
     pub async fn stop(mut self) {
         for task in self.tasks.drain(..) {
             task.abort();
@@ -207,17 +208,17 @@ impl Drop for Webhooks {
     }
 }
 
-/// Tries again as long as that may help.
+/// Retries transient errors with back-off until the deadline.
 async fn patiently(
-    keeper: &Keeper,
+    reconciler: &Reconciler,
     extent: Extent,
     deadline: tokio::time::Instant,
-) -> Result<crate::keeper::Rest, KeepError> {
+) -> Result<crate::reconciler::Rest, ReconcileError> {
     let mut pause = Duration::from_millis(50);
     loop {
-        match keeper.settle(extent).await {
+        match reconciler.settle(extent).await {
             Err(error) if error.is_transient() && tokio::time::Instant::now() + pause < deadline => {
-                tracing::debug!(%error, "failed, and will be tried again");
+                tracing::debug!(%error, "failed to reconcile certificates and webhook configurations; retrying");
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(Duration::from_secs(2));
             }

@@ -1,4 +1,4 @@
-//! `cargo xtask bench cue`: `crates/cue` beside Go's library, on the same definitions, one after the other.
+//! `cargo xtask bench cue`: `crates/cue` against Go's library, on the same definitions.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,14 +8,14 @@ use anyhow::{Context as _, Result, bail};
 use crate::cargo::cargo;
 use crate::{go, kubernetes};
 
-/// What one side says about one program.
+/// The results of one program.
 struct Figures {
     compile: u64,
     render: u64,
     export: serde_json::Value,
 }
 
-/// Builds both, runs both, and prints both columns and how many times faster ours is.
+/// Builds and runs both, and prints the results and the speedup.
 #[expect(clippy::print_stdout, reason = "the figures are this task's answer")]
 pub(super) fn run() -> Result<()> {
     let build = [

@@ -1,4 +1,4 @@
-//! What came of each spec, kept between runs.
+//! Results of specs, kept between runs.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,18 +8,18 @@ use serde_json::{Value, json};
 
 use super::servers::Backend;
 
-/// What came of a spec.
+/// The result of a spec.
 #[derive(Clone)]
 pub(super) enum Outcome {
     Passed,
-    /// The spec found by itself that it cannot run here, and said why.
+    /// The spec skipped itself, with a reason.
     Skipped(String),
-    /// With the first line of what it said.
+    /// Failed, with the first line of its message.
     Failed(String),
 }
 
 impl Outcome {
-    /// Reads what ginkgo says of one spec; nothing, if the run ended before the spec did.
+    /// Parses ginkgo's report of a spec; `None` if the run was aborted before its end.
     pub(super) fn read(report: &Value) -> Option<Self> {
         let failure = &report["Failure"];
         let message = failure["ForwardedPanic"]
@@ -36,7 +36,7 @@ impl Outcome {
         match report["State"].as_str() {
             Some("passed") => Some(Self::Passed),
             Some("interrupted" | "aborted") => None,
-            // A spec that skips itself says why; one that nobody came to does not.
+            // A spec that skipped itself has a reason; one that was not reached has none.
             Some("skipped" | "pending") => (!message.is_empty()).then_some(Self::Skipped(reason)),
             _ => Some(Self::Failed(reason)),
         }
@@ -61,13 +61,13 @@ impl Outcome {
     }
 }
 
-/// The newest outcome of every spec on one backend.
+/// The latest results of all specs on one backend.
 pub(super) struct Record {
     outcomes: BTreeMap<String, Outcome>,
 }
 
 impl Record {
-    /// What is known of this backend; nothing, if no spec was run against it yet.
+    /// Reads the results of a backend; empty if there are none yet.
     pub(super) fn read(backend: Backend) -> Result<Self> {
         let path = place(backend)?;
         let value: Value = match std::fs::read(&path) {
@@ -82,12 +82,12 @@ impl Record {
         })
     }
 
-    /// Puts newer outcomes in place of older ones.
+    /// Adds newer results.
     pub(super) fn learn(&mut self, found: &[(String, Outcome)]) {
         self.outcomes.extend(found.iter().cloned());
     }
 
-    /// Keeps it for the next run.
+    /// Writes the results.
     pub(super) fn write(&self, backend: Backend) -> Result<()> {
         let path = place(backend)?;
         let value: BTreeMap<&str, Value> = self
@@ -98,7 +98,7 @@ impl Record {
         Ok(std::fs::write(path, serde_json::to_vec_pretty(&value)?)?)
     }
 
-    /// What came of a spec when it ran last.
+    /// The last result of a spec.
     pub(super) fn of(&self, name: &str) -> Option<&Outcome> {
         self.outcomes.get(name)
     }

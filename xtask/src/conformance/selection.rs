@@ -1,7 +1,7 @@
-//! Which specs run: all of `[sig-api-machinery]`, and upstream's `[Conformance]` specs of everybody else, but for those that need what a
-//! control plane without nodes does not have.
+//! Selects the specs: all of `[sig-api-machinery]`, and the `[Conformance]` specs of other SIGs, except those that need
+//! more than a control plane without nodes.
 //!
-//! [`RULES`] is the only place where a spec is left out. It speaks of what a spec does (its source says so), never of whether it passes.
+//! [`RULES`] is the only place that excludes specs, by their requirements (from their source), never by their results.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use regex::Regex;
 use super::suite::Spec;
 use Reason::{Containers, Disruptive, Flaky, Image, Network, Node, OffByDefault, Scheduler};
 
-/// What a spec needs that is not there.
+/// A missing requirement of a spec.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reason {
     Containers,
@@ -40,24 +40,24 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Leaves specs out.
+/// Excludes specs.
 struct Rule {
     reason: Reason,
     which: Which,
 }
 
 enum Which {
-    /// Those with this label.
+    /// Specs with this label.
     Label(&'static str),
-    /// Those of these files, under `test/e2e`; of a directory, if the name ends so.
+    /// Specs of these files under `test/e2e`, or of directories, with a trailing slash.
     Files(&'static [&'static str]),
-    /// Those of a file or directory, but for the ones with these words in their names, which need an API server only.
+    /// Specs of a file or directory, except those with these words in their names.
     FilesBut(&'static str, &'static [&'static str]),
-    /// Those of a file with one of these words in their names.
+    /// Specs of a file with one of these words in their names.
     Named(&'static str, &'static [&'static str]),
 }
 
-/// The first one that speaks of a spec gives the reason.
+/// The exclusion rules; the first match gives the reason.
 const RULES: &[Rule] = &[
     rule(OffByDefault, Which::Label("Feature:OffByDefault")),
     rule(OffByDefault, Which::Label("Feature:StorageVersionAPI")),
@@ -227,12 +227,12 @@ impl Which {
     }
 }
 
-/// Which rule leaves a spec out.
+/// The index of the rule that excludes a spec.
 fn rule_of(spec: &Spec) -> Option<usize> {
     RULES.iter().position(|rule| rule.which.speaks_of(spec))
 }
 
-/// What runs, and what does not.
+/// Selected and excluded specs.
 pub(super) struct Selection {
     /// By name.
     pub(super) taken: Vec<Spec>,
@@ -241,7 +241,7 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// Sorts out what a binary holds. A rule that speaks of nothing is an error: upstream has moved, and the rule has not.
+    /// Applies the rules. A rule without matches is an error: upstream has changed.
     pub(super) fn of(specs: Vec<Spec>) -> Result<Self> {
         let mut selection = Self {
             taken: Vec::new(),
@@ -262,7 +262,7 @@ impl Selection {
             }
         }
         if let Some(index) = used.iter().position(|used| !used) {
-            bail!("rule {index} of the selection speaks of no spec");
+            bail!("rule {index} of the selection matches no spec");
         }
         selection.taken.sort_by(|left, right| left.name.cmp(&right.name));
         for names in selection.left_out.values_mut() {
@@ -271,7 +271,7 @@ impl Selection {
         Ok(selection)
     }
 
-    /// Keeps only those whose name matches.
+    /// Keeps only specs whose name matches.
     pub(super) fn focus(&mut self, focus: &Regex) {
         self.taken.retain(|spec| focus.is_match(&spec.name));
         for names in self.left_out.values_mut() {
@@ -324,6 +324,6 @@ mod tests {
     fn a_rule_that_speaks_of_nothing_is_an_error() {
         let only = spec("apimachinery/watch.go", "[sig-api-machinery] Watchers", &[]);
         let error = Selection::of(vec![only]).err().map(|error| error.to_string());
-        assert!(error.is_some_and(|error| error.contains("speaks of no spec")));
+        assert!(error.is_some_and(|error| error.contains("matches no spec")));
     }
 }

@@ -1,4 +1,4 @@
-//! The servers that specs run against: processes of their own, ended with the run.
+//! The servers that specs run against, as child processes.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ use serde_json::json;
 use crate::cargo::cargo;
 use crate::kubernetes;
 
-/// Which server.
+/// The server.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum Backend {
     /// `cambium up`.
     Embedded,
-    /// etcd, kube-apiserver and kube-controller-manager: a control plane whose only node is an object.
+    /// etcd, kube-apiserver and kube-controller-manager, with a fake node.
     Kubernetes,
 }
 
@@ -31,14 +31,14 @@ impl Backend {
         }
     }
 
-    /// Where reports, logs and outcomes of its runs are kept.
+    /// The directory of its reports, logs and results.
     pub(super) fn directory(self) -> Result<PathBuf> {
         let directory = kubernetes::directory()?.join("conformance").join(self.name());
         std::fs::create_dir_all(&directory)?;
         Ok(directory)
     }
 
-    /// An empty one that answers.
+    /// Starts an empty server.
     pub(super) fn start(self, program: Option<PathBuf>) -> Result<Server> {
         let mut server = Server {
             backend: self,
@@ -53,7 +53,7 @@ impl Backend {
     }
 }
 
-/// A server that is up until this is dropped.
+/// A running server, stopped on drop.
 pub(super) struct Server {
     backend: Backend,
     directory: tempfile::TempDir,
@@ -71,12 +71,12 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// An administrator's.
+    /// The administrator's kubeconfig.
     pub(super) fn kubeconfig(&self) -> PathBuf {
         self.file("kubeconfig")
     }
 
-    /// Where what it says and what is found is kept.
+    /// The directory of logs and results.
     pub(super) fn records(&self) -> Result<PathBuf> {
         self.backend.directory()
     }
@@ -124,7 +124,7 @@ impl Server {
         self.create_node()
     }
 
-    /// A node that says it is ready and runs nothing: specs count nodes before they do anything.
+    /// Creates a fake ready node: specs count nodes before they start.
     fn create_node(&self) -> Result<()> {
         let node = json!({
             "apiVersion": "v1", "kind": "Node", "metadata": {"name": "hollow"},
@@ -166,7 +166,7 @@ impl Server {
         Ok(())
     }
 
-    /// Waits until the Service that stands for the server is there: specs look for it first of all.
+    /// Waits for the Service `kubernetes`, which specs look up first.
     fn wait(&mut self) -> Result<()> {
         self.wait_until("it does not answer", |server| {
             let mut kubectl = server.kubectl()?;
@@ -176,7 +176,7 @@ impl Server {
         })
     }
 
-    /// Waits for a minute, and not for those that have given up.
+    /// Waits up to a minute, or until a process has exited.
     fn wait_until(&mut self, trouble: &str, done: impl Fn(&Self) -> Result<bool>) -> Result<()> {
         for _ in 0..600 {
             if done(self)? {
@@ -197,7 +197,7 @@ impl Server {
     }
 }
 
-/// `cambium`, as it is now.
+/// Builds the current `cambium`.
 fn build() -> Result<PathBuf> {
     let build = ["build", "--package", "cambium"];
     if !cargo().args(build).status()?.success() {

@@ -1,4 +1,4 @@
-//! The binary that holds the specs: what is in it, and how it is run.
+//! The e2e binary: lists and runs specs.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use super::record::Outcome;
 use super::servers::Server;
 use crate::kubernetes;
 
-/// What every spec's name begins with where ginkgo compares names.
+/// The prefix of spec names in ginkgo.
 const TITLE: &str = "Kubernetes e2e suite";
 
-/// One spec, as the binary describes it.
+/// A spec of the binary.
 pub(super) struct Spec {
-    /// Its texts and those of the containers around it, as upstream's reports name it.
+    /// Its full name, as in upstream's reports.
     pub(super) name: String,
     /// The file that defines it, under `test/e2e`.
     pub(super) file: String,
@@ -24,7 +24,7 @@ pub(super) struct Spec {
     pub(super) labels: Vec<String>,
 }
 
-/// Upstream's specs, and the program that runs them in parallel.
+/// The e2e binary and ginkgo.
 pub(super) struct Suite {
     specs: PathBuf,
     ginkgo: PathBuf,
@@ -32,7 +32,7 @@ pub(super) struct Suite {
 }
 
 impl Suite {
-    /// Both, built if they are not there.
+    /// Finds both, built if missing.
     pub(super) fn built() -> Result<Self> {
         let bin = kubernetes::specs()?;
         Ok(Self {
@@ -64,7 +64,7 @@ impl Suite {
         reports(&report)?.iter().map(Spec::read).collect()
     }
 
-    /// Runs these specs, and answers what came of each that ended, in the order of their names.
+    /// Runs these specs; returns the results of those that ended, by name.
     pub(super) fn run(
         &self,
         specs: &[Spec],
@@ -142,7 +142,7 @@ impl Spec {
     }
 }
 
-/// What a report says of each spec; the nodes around the suite are none.
+/// The spec reports of a run, without suite nodes.
 fn reports(path: &Path) -> Result<Vec<Value>> {
     let report: Value = serde_json::from_slice(&std::fs::read(path)?)?;
     let specs = report[0]["SpecReports"]

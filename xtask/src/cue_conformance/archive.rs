@@ -1,4 +1,4 @@
-//! Go's test archives: text files that hold files, each after a line `-- name --`.
+//! Reads Go's txtar test archives: files separated by lines `-- name --`.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ pub(super) struct Case {
     pub(super) text: String,
 }
 
-/// The files that stand on their own.
+/// The self-contained files.
 pub(super) struct Selection {
     pub(super) cases: Vec<Case>,
-    /// Archives whose files need one another across directories.
+    /// The number of excluded archives, whose files import each other.
     pub(super) left_out: usize,
 }
 

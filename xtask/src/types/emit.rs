@@ -1,4 +1,4 @@
-//! Types as Rust source.
+//! Emits types as Rust source.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -94,7 +94,7 @@ impl Module {
         })
     }
 
-    /// The path of a static of that shape; makes one, called `name`, where none is shared.
+    /// The path of a static of that shape; creates one named `name` unless a shared one exists.
     fn shape(&mut self, name: &str, shape: &Shape) -> Result<String> {
         let suffix = if matches!(shape, Shape::List(..)) {
             "LIST"

@@ -1,4 +1,4 @@
-//! What the struct tags of a Go package say about protobuf.
+//! Reads protobuf struct tags of a Go package.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ struct GoField {
     go_type: String,
 }
 
-/// What one JSON field is in protobuf.
+/// The protobuf properties of a JSON field.
 pub(super) struct Wire {
     /// Field numbers from the outside in; more than one where Go inlines a struct into its parent.
     pub(super) numbers: Vec<u32>,

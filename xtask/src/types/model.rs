@@ -1,4 +1,4 @@
-//! The types to generate, before they become Rust.
+//! The model of types to generate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::gotypes::Package;
 use super::source::Source;
 
-/// Group versions as the Go packages name them, and the kinds in them from which we start; `+` means the list kind too.
+/// Root kinds by Go package; `+` includes the list kind.
 const ROOTS: &[(&str, &str)] = &[
     (
         "api.core.v1",

@@ -1,4 +1,4 @@
-//! What only Go's reflection knows of its API types: a program of ours asks it.
+//! Facts from Go reflection on the API types, collected by our Go program.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,8 +20,7 @@ pub(super) fn path() -> PathBuf {
     builtin().join("src/decode/go_types.rs")
 }
 
-/// Its text, according to `crates/builtin/tools/go-types`. The program reads `src/generated`, so that
-/// must be written first.
+/// Its text, from the program `crates/builtin/tools/go-types`, which reads `src/generated`; that must be written first.
 pub(super) fn text(modules: Modules) -> Result<String> {
     let mut command = Command::new("go");
     command

@@ -1,4 +1,4 @@
-//! Where the facts are: the Go module cache.
+//! Source files in the Go module cache.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// The release whose types are generated.
 pub(super) const KUBERNETES: &str = "v1.36.4";
-/// The same release, as its library modules number it.
+/// The same release in the numbering of library modules.
 const LIBRARIES: &str = "v0.36.4";
 const MODULES: [&str; 4] = [
     "api",
@@ -17,13 +17,13 @@ const MODULES: [&str; 4] = [
     "kube-aggregator",
 ];
 
-/// The module cache of Go, which holds the modules we read.
+/// The Go module cache with the required modules.
 pub(super) struct Source {
     cache: PathBuf,
 }
 
 impl Source {
-    /// Finds the modules, and has Go download those that are missing.
+    /// Finds the modules, downloading missing ones.
     pub(super) fn locate() -> Result<Self> {
         let source = Self {
             cache: module_cache()?,
@@ -40,7 +40,7 @@ impl Source {
         Ok(source)
     }
 
-    /// Finds the modules only if they are all there.
+    /// Finds the modules; fails if one is missing.
     #[cfg(test)]
     pub(super) fn cached() -> Result<Self> {
         let source = Self {

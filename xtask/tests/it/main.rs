@@ -1,4 +1,4 @@
-//! What holds for the workspace as a whole.
+//! Tests of the whole workspace.
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 

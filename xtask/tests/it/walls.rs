@@ -1,4 +1,4 @@
-//! The walls between crates: what each may depend on, and what only some may do. ARCHITECTURE.md says why.
+//! Dependency rules between crates, and who may print; see ARCHITECTURE.md.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ const PURE: [(&str, &[&str]); 17] = [
 /// Crates that depend on nothing of ours.
 const ALONE: [&str; 5] = ["api", "cue", "go-text", "lineage", "objects"];
 
-/// Who may print: programs, and tests that say what they skip.
+/// Crates that may print: programs, and tests that report skips.
 const PRINTING: [&str; 4] = ["crates/bench", "crates/cambium", "crates/testing", "xtask"];
 
 #[test]
@@ -174,11 +174,11 @@ fn only_programs_print() {
     assert_eq!(printing, [] as [&str; 0], "only programs print");
 }
 
-/// What `cargo metadata` says.
+/// The result of `cargo metadata`.
 struct Workspace {
     /// The directories of the packages.
     members: Vec<PathBuf>,
-    /// The packages that a package depends on in every build, not only in tests; by name.
+    /// The non-dev dependencies of each package, by name.
     dependencies: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -223,7 +223,7 @@ impl Workspace {
         known.unwrap_or_else(|| panic!("there is no crate {name}"))
     }
 
-    /// How one of our crates reaches another one, if it does.
+    /// A dependency path between two of our crates, if there is one.
     fn path(&self, from: &str, to: &str) -> Option<String> {
         let mut open = vec![from.to_owned()];
         let mut seen = BTreeSet::new();

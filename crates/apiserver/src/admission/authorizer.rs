@@ -1,4 +1,4 @@
-//! Expressions ask the server's authorizer.
+//! The `authorizer` variable of CEL expressions, backed by the server's authorizer.
 
 use std::fmt;
 
@@ -7,28 +7,28 @@ use cambium_cel::{Answer, Authorize, Question, Subject};
 use crate::auth::{Action, Decision, ResourceAction, User};
 use crate::server::Server;
 
-/// Asks on behalf of somebody.
-pub(super) struct Asker<'a> {
+/// Answers authorization checks of expressions for a user.
+pub(super) struct UserAuthorizer<'a> {
     server: &'a Server,
     user: &'a User,
 }
 
-impl<'a> Asker<'a> {
+impl<'a> UserAuthorizer<'a> {
     pub(super) fn of(server: &'a Server, user: &'a User) -> Self {
         Self { server, user }
     }
 }
 
-impl fmt::Debug for Asker<'_> {
+impl fmt::Debug for UserAuthorizer<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("Asker")
+            .debug_struct("UserAuthorizer")
             .field("user", &self.user.name)
             .finish()
     }
 }
 
-impl Authorize for Asker<'_> {
+impl Authorize for UserAuthorizer<'_> {
     fn ask(&self, subject: Subject<'_>, question: &Question<'_>) -> Answer {
         let account;
         let user = match subject {

@@ -1,5 +1,6 @@
-//! Who may approve and sign certificate requests: whoever has that right on the signer.
+//! `CertificateApproval` and `CertificateSigning`: approving and signing a CertificateSigningRequest need RBAC verbs on its signer.
 
+use cambium_builtin::AdmissionPlugin;
 use serde_json::Value;
 
 use super::{Attributes, Operation};
@@ -11,10 +12,9 @@ use crate::status::{Result, Status};
 const GROUP: &str = "certificates.k8s.io";
 const PLURAL: &str = "certificatesigningrequests";
 
-/// Refuses an approval or a certificate of somebody who has no right to it.
+/// Refuses an approval or a signature by a user without the verb `approve` or `sign` on the signer.
 pub(super) fn check(server: &Server, attributes: &Attributes<'_>, object: Option<&Value>) -> Result<()> {
-    let resource = attributes.resource;
-    let is_request = (&*resource.group, &*resource.plural) == (GROUP, PLURAL);
+    let is_request = attributes.concerns(AdmissionPlugin::CertificateApproval);
     let (Some(new), Some(old)) = (object, attributes.old) else {
         return Ok(());
     };
@@ -50,7 +50,7 @@ pub(super) fn check(server: &Server, attributes: &Attributes<'_>, object: Option
     }
 }
 
-/// Whether a write of the status is what a signer does: another certificate, or word of a failure.
+/// Whether a status update signs: it changes the certificate or the number of `Failed` conditions.
 fn is_signed(new: &Value, old: &Value) -> bool {
     let certificate = |request: &Value| object::at(request, "status.certificate").cloned();
     let failures = |request: &Value| {

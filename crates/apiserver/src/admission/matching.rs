@@ -1,5 +1,6 @@
-//! Which requests a webhook or a policy is for, and in which version it wants to see them.
+//! Matches requests against the rules and selectors of webhooks and policies, with `matchPolicy: Equivalent`.
 
+use cambium_builtin::AdmissionPlugin;
 use serde_json::{Value, json};
 
 use super::Attributes;
@@ -9,7 +10,7 @@ use crate::server::Server;
 use crate::status::Result;
 use crate::{convert, object};
 
-/// Which requests something is for.
+/// The match criteria of a webhook, a policy or a binding.
 pub(super) struct Criteria {
     rules: Vec<Rule>,
     excluded: Vec<Rule>,
@@ -18,35 +19,35 @@ pub(super) struct Criteria {
     object_selector: LabelSelector,
 }
 
-/// Some resources, and what is done to them.
+/// A rule: operations on resources.
 struct Rule {
     operations: Vec<String>,
     groups: Vec<String>,
     versions: Vec<String>,
     resources: Vec<String>,
     scope: String,
-    /// The objects it is about; all of them, if none is named.
+    /// `resourceNames`; empty for all objects.
     names: Vec<String>,
 }
 
-/// A request as somebody wants to see it.
+/// The group, version and resource at which a webhook or policy receives a request.
 #[derive(Clone)]
 pub(super) struct Invocation {
     pub(super) group: String,
     pub(super) version: String,
     pub(super) resource: String,
     pub(super) kind: String,
-    /// Whether that is another version than the request's own.
+    /// Whether the objects must be converted, as it is not the request's own version.
     pub(super) converted: bool,
 }
 
 impl Criteria {
-    /// The criteria of a webhook, which is for nothing unless its rules say so.
+    /// The criteria of a webhook, which without rules matches nothing.
     pub(super) fn of_webhook(hook: &Value) -> Self {
         Self::read(hook, "rules")
     }
 
-    /// The criteria of a policy or a binding, which without rules is for everything.
+    /// The criteria of a policy or a binding, which without rules matches everything.
     pub(super) fn of_policy(resources: &Value) -> Self {
         let mut criteria = Self::read(resources, "resourceRules");
         if criteria.rules.is_empty() {
@@ -75,7 +76,7 @@ impl Criteria {
         }
     }
 
-    /// How a request is to be seen; `None` when it is not wanted at all.
+    /// The version at which a matching request is sent; `None` if the request does not match.
     pub(super) fn find(
         &self,
         server: &Server,
@@ -117,9 +118,8 @@ impl Criteria {
         if self.namespace_selector.is_empty() {
             return true;
         }
-        let resource = attributes.resource;
-        let is_namespace = resource.group.is_empty() && &*resource.plural == "namespaces";
-        let labels = match (is_namespace, resource.namespaced) {
+        let is_namespace = attributes.concerns(AdmissionPlugin::NamespaceLifecycle);
+        let labels = match (is_namespace, attributes.resource.namespaced) {
             // A namespace is selected by its own labels.
             (true, _) => object.or(attributes.old).cloned().unwrap_or_else(|| json!({})),
             (false, false) => return true,
@@ -195,7 +195,7 @@ impl Invocation {
         }
     }
 
-    /// An object of the request, in the version that is wanted.
+    /// Converts an object of the request to the version of the invocation.
     pub(super) async fn see(
         &self,
         server: &Server,
@@ -214,7 +214,7 @@ impl Invocation {
         }
     }
 
-    /// An object as it was seen, in the request's own version.
+    /// Converts an object of the invocation back to the request's version.
     pub(super) async fn take_back(&self, server: &Server, resource: &Served, object: Value) -> Result<Value> {
         match self.converted {
             false => Ok(object),
@@ -223,7 +223,7 @@ impl Invocation {
     }
 }
 
-/// The texts of a list.
+/// The strings of a list field.
 pub(super) fn texts(value: &Value, field: &str) -> Vec<String> {
     let list = value.get(field).and_then(Value::as_array).into_iter().flatten();
     list.filter_map(Value::as_str).map(str::to_owned).collect()

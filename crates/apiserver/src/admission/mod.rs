@@ -1,7 +1,7 @@
-//! The admission chain: who may change or refuse an object on its way in.
+//! The admission chain: built-in plugins, policies and webhooks that mutate or deny a write.
 //!
-//! First every mutating step, then (after validation) every validating one. A further plugin is one
-//! more step in [`mutate`] or [`validate`].
+//! Mutating plugins run first, validating plugins after validation. A new plugin is one more step in [`mutate`] or
+//! [`validate`]; which kinds it acts on is a column of `builtin`'s resource table ([`AdmissionPlugin`]).
 
 mod authorizer;
 mod certificates;
@@ -16,6 +16,7 @@ mod storage_classes;
 mod tolerations;
 mod webhooks;
 
+use cambium_builtin::AdmissionPlugin;
 use serde_json::Value;
 
 use crate::auth::User;
@@ -28,7 +29,7 @@ pub(crate) use policies::Policies;
 pub(crate) use priorities::DefaultPriority;
 pub(crate) use webhooks::Hooks;
 
-/// What is being done.
+/// The operation of a request, as admission rules name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation {
     Create,
@@ -37,7 +38,7 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
-    /// The name in reviews and rules.
+    /// The name in AdmissionReviews and rules.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Create => "CREATE",
@@ -47,7 +48,7 @@ impl Operation {
     }
 }
 
-/// A change on its way in, as admission sees it.
+/// The admission attributes of a request.
 pub(crate) struct Attributes<'a> {
     pub(crate) operation: Operation,
     pub(crate) resource: &'a Served,
@@ -58,25 +59,25 @@ pub(crate) struct Attributes<'a> {
     pub(crate) dry_run: bool,
     /// The `CreateOptions`, `UpdateOptions`, `PatchOptions` or `DeleteOptions` of the request.
     pub(crate) options: &'a Value,
-    /// The object before; `None` on create.
+    /// The stored object; `None` on create.
     pub(crate) old: Option<&'a Value>,
-    /// Collects what webhooks want the client to read.
+    /// Collects the warnings of webhooks for the response.
     pub(crate) warnings: &'a Warnings,
 }
 
 impl Attributes<'_> {
-    /// Whether it is about objects of this resource.
-    fn is(&self, group: &str, plural: &str) -> bool {
-        &*self.resource.group == group && &*self.resource.plural == plural
+    /// Whether a built-in plugin acts on the objects of this resource.
+    fn concerns(&self, plugin: AdmissionPlugin) -> bool {
+        self.resource.strategy().admission.contains(&plugin)
     }
 }
 
-/// Whether any mutating step might change an object at all.
+/// Whether any mutating webhook or policy exists.
 pub(crate) fn may_change(server: &Server) -> bool {
     webhooks::any_mutating(server) || policies::any_mutating(server)
 }
 
-/// Lets every mutating step change the object (`None` on delete), or refuse it.
+/// Runs the mutating plugins over the object (`None` on delete); any of them may deny it.
 pub(crate) async fn mutate(
     server: &Server,
     attributes: &Attributes<'_>,
@@ -90,6 +91,7 @@ pub(crate) async fn mutate(
         tolerations::fill_in(attributes, object);
         storage_classes::fill_in(server, attributes, object);
     }
+    // Built-in plugins first, then policies, then webhooks, as upstream: policies and webhooks see the defaults.
     let (object, applied) = policies::mutate(server, attributes, object).await?;
     let (object, called) = webhooks::mutate(server, attributes, object).await?;
     // Then once more, for those who asked to see what others did after them.
@@ -97,7 +99,7 @@ pub(crate) async fn mutate(
     webhooks::mutate_again(server, attributes, called, object).await
 }
 
-/// Lets every validating step refuse the object.
+/// Runs the validating plugins; any of them may deny the object.
 pub(crate) async fn validate(
     server: &Server,
     attributes: &Attributes<'_>,
@@ -108,6 +110,7 @@ pub(crate) async fn validate(
     priorities::check(server, attributes, object)?;
     certificates::check(server, attributes, object)?;
     runtime_classes::check(server, attributes, object)?;
+    // Policies are cheap and in-process; webhooks are called only for requests that all others allow.
     policies::validate(server, attributes, object).await?;
     webhooks::validate(server, attributes, object).await
 }

@@ -1,4 +1,6 @@
-//! Nothing is created in a namespace that is not there or is going away.
+//! `NamespaceLifecycle`: objects are only created in namespaces that exist and are not terminating.
+
+use cambium_builtin::AdmissionPlugin;
 
 use super::{Attributes, Operation};
 use crate::server::Server;
@@ -7,11 +9,10 @@ use crate::status::{Cause, Result, Status};
 /// Namespaces that cannot be deleted.
 const PERMANENT: [&str; 3] = ["default", "kube-system", "kube-public"];
 
-/// Refuses what the namespace's life does not allow.
+/// Denies creation in a missing or terminating namespace, and deletion of a permanent namespace.
 pub(super) fn check(server: &Server, attributes: &Attributes<'_>) -> Result<()> {
     let resource = attributes.resource;
-    let is_namespace = resource.group.is_empty() && &*resource.plural == "namespaces";
-    if is_namespace {
+    if attributes.concerns(AdmissionPlugin::NamespaceLifecycle) {
         let permanent = attributes.operation == Operation::Delete && PERMANENT.contains(&attributes.name);
         return match permanent {
             true => Err(Status::forbidden(

@@ -1,7 +1,8 @@
-//! How important a pod is: the value of its PriorityClass, or of the one that is everybody's default.
+//! `Priority`: resolves a pod's PriorityClass, or the global default, to its priority and preemption policy.
 
 use std::sync::Arc;
 
+use cambium_builtin::AdmissionPlugin;
 use serde_json::{Value, json};
 
 use super::{Attributes, Operation};
@@ -12,7 +13,7 @@ use crate::store::{Derived, Store};
 
 const CLASSES: &str = "scheduling.k8s.io/priorityclasses";
 
-/// The class of pods that name none.
+/// The global default PriorityClass.
 pub(crate) struct DefaultPriority(Derived<Option<Arc<Value>>, 1>);
 
 impl DefaultPriority {
@@ -27,7 +28,7 @@ impl DefaultPriority {
     }
 }
 
-/// Of several defaults, the least important one.
+/// Of several global defaults, the one with the lowest value, as upstream.
 fn default_of(classes: Vec<Value>) -> Option<Value> {
     classes
         .into_iter()
@@ -39,11 +40,12 @@ fn value(class: &Value) -> i64 {
     class["value"].as_i64().unwrap_or_default()
 }
 
-/// Gives a new pod its priority, and lets others keep theirs.
+/// Sets the priority of a new pod; an update that omits it keeps the old one.
 pub(super) fn fill_in(server: &Server, attributes: &Attributes<'_>, pod: &mut Value) -> Result<()> {
-    if !attributes.is("", "pods") || !attributes.subresource.is_empty() {
+    if !attributes.concerns(AdmissionPlugin::Priority) || !attributes.subresource.is_empty() {
         return Ok(());
     }
+    // Priority is immutable; clients that update a pod from an old manifest omit it.
     if let Some(old) = attributes.old {
         keep(old, pod);
         return Ok(());
@@ -62,9 +64,9 @@ pub(super) fn fill_in(server: &Server, attributes: &Attributes<'_>, pod: &mut Va
     give(class.as_deref(), pod).map_err(refuse)
 }
 
-/// Refuses a second default.
+/// Denies a second global default PriorityClass.
 pub(super) fn check(server: &Server, attributes: &Attributes<'_>, class: Option<&Value>) -> Result<()> {
-    let concerned = attributes.is("scheduling.k8s.io", "priorityclasses")
+    let concerned = attributes.concerns(AdmissionPlugin::PriorityDefault)
         && matches!(attributes.operation, Operation::Create | Operation::Update)
         && class.is_some_and(|class| class["globalDefault"] == true);
     let Some(other) = server.priorities.get().filter(|_| concerned) else {
@@ -94,7 +96,7 @@ fn keep(old: &Value, pod: &mut Value) {
     }
 }
 
-/// Writes a class into a pod; a pod that says otherwise is refused.
+/// Writes the values of a class into a pod; denies a pod that sets different ones.
 fn give(class: Option<&Value>, pod: &mut Value) -> Result<(), String> {
     let priority = class.map_or(0, value);
     let policy = match class {

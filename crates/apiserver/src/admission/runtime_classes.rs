@@ -1,5 +1,6 @@
-//! A pod asks for a RuntimeClass that is there.
+//! `RuntimeClass`: the RuntimeClass that a pod names must exist.
 
+use cambium_builtin::AdmissionPlugin;
 use serde_json::Value;
 
 use super::{Attributes, Operation};
@@ -7,9 +8,9 @@ use crate::object;
 use crate::server::Server;
 use crate::status::{Result, Status};
 
-/// Refuses a new pod whose RuntimeClass is not there.
+/// Denies a new pod whose RuntimeClass does not exist.
 pub(super) fn check(server: &Server, attributes: &Attributes<'_>, object: Option<&Value>) -> Result<()> {
-    let is_pod = attributes.is("", "pods") && attributes.subresource.is_empty();
+    let is_pod = attributes.concerns(AdmissionPlugin::RuntimeClass) && attributes.subresource.is_empty();
     if !is_pod || attributes.operation != Operation::Create {
         return Ok(());
     }

@@ -1,8 +1,9 @@
-//! A pod runs as a ServiceAccount of its namespace, and is given a token for it.
+//! `ServiceAccount`: assigns a pod its ServiceAccount, mounts a token of it, and adds its image pull secrets.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use cambium_builtin::AdmissionPlugin;
 use serde_json::{Value, json};
 
 use super::{Attributes, Operation};
@@ -15,10 +16,10 @@ const ACCOUNTS: &str = "/serviceaccounts";
 const MIRROR: &str = "kubernetes.io/config.mirror";
 const MOUNT_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 const VOLUME: &str = "kube-api-access-";
-/// How long a pod waits for the account that every namespace gets.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long the creation of a pod waits for the ServiceAccount `default` of a new namespace.
+const DEFAULT_ACCOUNT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Gives a new pod its account, its token and its pull secrets.
+/// Sets the ServiceAccount, the token volume and the image pull secrets of a new pod.
 pub(super) async fn mutate(
     server: &Server,
     attributes: &Attributes<'_>,
@@ -36,11 +37,11 @@ pub(super) async fn mutate(
         return Err(missing(attributes, name));
     };
     let volume = server.sources.generated_name(VOLUME);
-    equip(pod, &account.value(), &volume);
+    add_account_resources(pod, &account.value(), &volume);
     Ok(())
 }
 
-/// Refuses a new pod without an account, whoever took it away.
+/// Denies a new pod without a ServiceAccount, in case another plugin or webhook removed it.
 pub(super) fn check(server: &Server, attributes: &Attributes<'_>, object: Option<&Value>) -> Result<()> {
     let Some(pod) = object.filter(|_| is_new_pod(server, attributes)) else {
         return Ok(());
@@ -68,15 +69,14 @@ pub(super) fn check(server: &Server, attributes: &Attributes<'_>, object: Option
 }
 
 fn is_new_pod(server: &Server, attributes: &Attributes<'_>) -> bool {
-    let resource = attributes.resource;
+    // Without the controllers there is no `default` ServiceAccount, and every pod would be denied.
     server.service_accounts
         && attributes.operation == Operation::Create
         && attributes.subresource.is_empty()
-        && resource.group.is_empty()
-        && &*resource.plural == "pods"
+        && attributes.concerns(AdmissionPlugin::ServiceAccount)
 }
 
-/// Pods that mirror a file on a node are nobody's to change.
+/// Mirror pods of static pods are not mutated.
 fn concerns(server: &Server, attributes: &Attributes<'_>, pod: &Value) -> bool {
     is_new_pod(server, attributes) && object::annotation(pod, MIRROR).is_none()
 }
@@ -98,7 +98,7 @@ fn missing(attributes: &Attributes<'_>, name: &str) -> Status {
     forbidden(attributes, &why)
 }
 
-/// The account; the one that every namespace gets may be a moment away.
+/// Finds the ServiceAccount; waits for `default`, which the controller creates just after the namespace.
 async fn find(server: &Server, namespace: &str, name: &str) -> Option<Arc<Entry>> {
     let bucket = server.store.bucket(&ACCOUNTS.into());
     let key = object::key(namespace, name);
@@ -115,11 +115,14 @@ async fn find(server: &Server, namespace: &str, name: &str) -> Option<Arc<Entry>
             changes.changed().await.ok()?;
         }
     };
-    tokio::time::timeout(PATIENCE, arrival).await.ok().flatten()
+    tokio::time::timeout(DEFAULT_ACCOUNT_TIMEOUT, arrival)
+        .await
+        .ok()
+        .flatten()
 }
 
-/// Gives a pod what its account brings.
-fn equip(pod: &mut Value, account: &Value, volume: &str) {
+/// Adds the token volume and the image pull secrets of the ServiceAccount.
+fn add_account_resources(pod: &mut Value, account: &Value, volume: &str) {
     let wish = |object: &Value, path: &str| object::at(object, path).and_then(Value::as_bool);
     let automount = wish(pod, "spec.automountServiceAccountToken")
         .or_else(|| wish(account, "automountServiceAccountToken"))
@@ -135,7 +138,7 @@ fn equip(pod: &mut Value, account: &Value, volume: &str) {
     }
 }
 
-/// Mounts the token into every container that has nothing in its place.
+/// Mounts the token into every container without a mount at that path.
 fn mount(pod: &mut Value, generated: &str) {
     let volumes = object::at(pod, "spec.volumes").and_then(Value::as_array);
     let existing = volumes.into_iter().flatten().find_map(|volume| {
@@ -181,7 +184,7 @@ fn append(object: Option<&mut Value>, field: &str, item: Value) {
     }
 }
 
-/// A token that is renewed, the certificates to trust, and the namespace.
+/// The projected volume: a rotated token, the CA bundle, and the namespace.
 fn token_volume(name: &str) -> Value {
     let namespace = json!({"apiVersion": "v1", "fieldPath": "metadata.namespace"});
     json!({"name": name, "projected": {"defaultMode": 420, "sources": [
@@ -209,7 +212,7 @@ mod tests {
     #[test]
     fn containers_get_a_token_unless_something_is_in_its_place() {
         let mut pod = pod();
-        equip(
+        add_account_resources(
             &mut pod,
             &json!({"imagePullSecrets": [{"name": "s"}]}),
             "kube-api-access-x",
@@ -232,7 +235,7 @@ mod tests {
             let (mut pod, mut account) = (pod(), json!({}));
             pod["spec"]["automountServiceAccountToken"] = json!(of_pod);
             account["automountServiceAccountToken"] = json!(of_account);
-            equip(&mut pod, &account, "kube-api-access-x");
+            add_account_resources(&mut pod, &account, "kube-api-access-x");
             assert_eq!(
                 pod["spec"].get("volumes").is_some(),
                 mounted,
@@ -245,7 +248,7 @@ mod tests {
     fn a_volume_that_is_there_already_is_mounted() {
         let mut pod = pod();
         pod["spec"]["volumes"] = json!([{"name": "kube-api-access-old"}]);
-        equip(&mut pod, &json!({}), "kube-api-access-x");
+        add_account_resources(&mut pod, &json!({}), "kube-api-access-x");
         assert_eq!(mounts(&pod, "containers", 0), ["kube-api-access-old"]);
         assert_eq!(pod["spec"]["volumes"].as_array().map(Vec::len), Some(1));
     }
@@ -254,7 +257,7 @@ mod tests {
     fn secrets_of_its_own_are_kept() {
         let mut pod = pod();
         pod["spec"]["imagePullSecrets"] = json!([{"name": "own"}]);
-        equip(
+        add_account_resources(
             &mut pod,
             &json!({"imagePullSecrets": [{"name": "s"}]}),
             "kube-api-access-x",

@@ -1,20 +1,21 @@
-//! A claim that names no StorageClass gets the one that is everybody's default.
+//! `DefaultStorageClass`: a claim without a StorageClass gets the default one.
 
+use cambium_builtin::AdmissionPlugin;
 use serde_json::{Value, json};
 
 use super::{Attributes, Operation};
 use crate::object;
 use crate::server::Server;
 
-/// What makes a class the default, by its present and its former name.
+/// Annotations that mark the default class: the current one and the beta one.
 const DEFAULT: [&str; 2] = [
     "storageclass.kubernetes.io/is-default-class",
     "storageclass.beta.kubernetes.io/is-default-class",
 ];
 
-/// Gives a new claim its class.
+/// Sets the default StorageClass on a new claim.
 pub(super) fn fill_in(server: &Server, attributes: &Attributes<'_>, claim: &mut Value) {
-    let concerned = attributes.is("", "persistentvolumeclaims")
+    let concerned = attributes.concerns(AdmissionPlugin::DefaultStorageClass)
         && attributes.subresource.is_empty()
         && attributes.operation == Operation::Create;
     if !concerned || asks_for_class(claim) {
@@ -31,13 +32,13 @@ pub(super) fn fill_in(server: &Server, attributes: &Attributes<'_>, claim: &mut 
     }
 }
 
-/// No class is also a wish, if it is said.
+/// Whether the claim sets a class; an explicit empty one asks for none.
 fn asks_for_class(claim: &Value) -> bool {
     object::annotation(claim, "volume.beta.kubernetes.io/storage-class").is_some()
         || object::at(claim, "spec.storageClassName").is_some_and(|name| !name.is_null())
 }
 
-/// The newest default; of those made in the same second, the first by name.
+/// The newest default class; of those created in the same second, the first by name, as upstream.
 fn default_of(classes: &[Value]) -> Option<&str> {
     let defaults = classes.iter().filter(|class| {
         DEFAULT

@@ -1,5 +1,6 @@
-//! A pod stays for five minutes on a node that has gone quiet, unless it says otherwise.
+//! `DefaultTolerationSeconds`: a pod tolerates a not-ready or unreachable node for five minutes.
 
+use cambium_builtin::AdmissionPlugin;
 use serde_json::{Value, json};
 
 use super::{Attributes, Operation};
@@ -7,12 +8,12 @@ use crate::object;
 
 const SECONDS: i64 = 300;
 
-/// What a node is marked with when it is not well.
-const MARKS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+/// The taints of an unhealthy node.
+const TAINTS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
-/// Gives a new pod the tolerations that every pod has.
+/// Adds the default tolerations to a new pod.
 pub(super) fn fill_in(attributes: &Attributes<'_>, pod: &mut Value) {
-    let concerned = attributes.is("", "pods")
+    let concerned = attributes.concerns(AdmissionPlugin::DefaultTolerationSeconds)
         && attributes.subresource.is_empty()
         && attributes.operation == Operation::Create;
     if concerned && pod["spec"].is_object() {
@@ -22,16 +23,16 @@ pub(super) fn fill_in(attributes: &Attributes<'_>, pod: &mut Value) {
 
 fn complete(pod: &mut Value) {
     let given = object::items(&pod["spec"], "tolerations").to_vec();
-    let tolerates = |mark: &str| {
+    let tolerates = |taint: &str| {
         given.iter().any(|one| {
             let (key, effect) = (object::text(one, "key"), object::text(one, "effect"));
-            (key.is_empty() || key == mark) && matches!(effect, "" | "NoExecute")
+            (key.is_empty() || key == taint) && matches!(effect, "" | "NoExecute")
         })
     };
-    let added: Vec<Value> = MARKS
+    let added: Vec<Value> = TAINTS
         .into_iter()
-        .filter(|mark| !tolerates(mark))
-        .map(|mark| json!({"key": mark, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": SECONDS}))
+        .filter(|taint| !tolerates(taint))
+        .map(|taint| json!({"key": taint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": SECONDS}))
         .collect();
     if !added.is_empty() {
         pod["spec"]["tolerations"] = json!([given, added].concat());
@@ -51,13 +52,13 @@ mod tests {
             let keys = all.iter().map(|one| object::text(one, "key").to_owned());
             keys.collect::<Vec<_>>()
         };
-        assert_eq!(keys(json!([])), MARKS);
+        assert_eq!(keys(json!([])), TAINTS);
         assert_eq!(keys(json!([{"operator": "Exists"}])), [""]);
         assert_eq!(
-            keys(json!([{"key": MARKS[1], "operator": "Exists", "effect": "NoExecute"}])),
-            [MARKS[1], MARKS[0]]
+            keys(json!([{"key": TAINTS[1], "operator": "Exists", "effect": "NoExecute"}])),
+            [TAINTS[1], TAINTS[0]]
         );
-        let other = json!([{"key": MARKS[0], "operator": "Exists", "effect": "NoSchedule"}]);
-        assert_eq!(keys(other), [MARKS[0], MARKS[0], MARKS[1]]);
+        let other = json!([{"key": TAINTS[0], "operator": "Exists", "effect": "NoSchedule"}]);
+        assert_eq!(keys(other), [TAINTS[0], TAINTS[0], TAINTS[1]]);
     }
 }

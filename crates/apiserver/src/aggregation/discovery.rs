@@ -1,33 +1,33 @@
-//! What backends hold, as discovery tells it.
+//! Discovery of aggregated API servers, merged into ours.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::proxy::{self, Question};
+use super::proxy::{self, ProbeRequest};
 use super::{Aggregation, Remote};
 use crate::auth::User;
 use crate::server::Server;
 
-/// The largest description of a group and version that is read.
+/// Size limit of a backend's discovery document.
 const LARGEST: usize = 4 << 20;
 
-/// Asks a backend what its group and version holds, and remembers it; the error says why it is not available.
+/// Fetches and caches a backend's discovery; the error becomes the message of its `Available` condition.
 pub(crate) async fn learn(server: &Server, remote: &Remote) -> Result<(), String> {
-    let question = Question {
+    let question = ProbeRequest {
         path: &remote.root(),
         user: User::master("system:kube-aggregator"),
         known: None,
         limit: LARGEST,
     };
-    let told = proxy::ask(server, remote, question).await?;
+    let told = proxy::probe(server, remote, question).await?;
     if !told.status.is_success() {
         let (url, code) = (proxy::url(remote, &remote.root()), told.status.as_u16());
         return Err(format!(
             "failing or missing response from {url}: bad status from {url}: {code}"
         ));
     }
-    // A backend that answers is available, even if nobody understands what it says of itself.
+    // A backend that responds is available, even if its discovery document is malformed.
     let list: Value = serde_json::from_slice(&told.bytes).unwrap_or_default();
     let entry = described(&remote.group, &remote.version, &list);
     server.aggregation.discovered().insert(remote.place(), entry);
@@ -35,7 +35,7 @@ pub(crate) async fn learn(server: &Server, remote: &Remote) -> Result<(), String
 }
 
 impl Aggregation {
-    /// A group and version of a backend as aggregated discovery has it; stale when the backend cannot be asked.
+    /// A backend's group version for aggregated discovery; `Stale` when the backend is unavailable.
     pub(crate) fn described(&self, remote: &Remote) -> Value {
         let known = self.discovered().get(&remote.place()).cloned();
         let mut entry = known.unwrap_or_else(|| json!({"version": remote.version}));

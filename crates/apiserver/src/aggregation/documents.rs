@@ -1,4 +1,4 @@
-//! What backends say of themselves in OpenAPI: asked for when one was found available, and kept until it says something else.
+//! OpenAPI documents of aggregated API servers, fetched when a backend becomes available and cached by ETag.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,66 +9,66 @@ use http::StatusCode;
 use http::header::HeaderValue;
 use serde_json::Value;
 
-use super::proxy::{self, Question};
+use super::proxy::{self, ProbeRequest};
 use super::{Aggregation, Place, Remote};
 use crate::auth::User;
 use crate::openapi::Part;
 use crate::server::Server;
 use crate::webhook::ServiceReference;
 
-/// As whom backends are asked.
+/// The user that requests the documents.
 const AGGREGATOR: &str = "system:aggregator";
-/// The largest document that is read; that of a whole Kubernetes is half as large.
+/// Size limit of a document; that of all of Kubernetes is half as large.
 const LARGEST: usize = 4 << 20;
 
-/// What all backends said.
+/// The cached documents of all backends.
 #[derive(Default)]
-pub(super) struct Library(BTreeMap<Place, Documents>);
+pub(super) struct DocumentCache(BTreeMap<Place, Documents>);
 
-impl Library {
-    /// What the backend said that an APIService names now, and nobody who had its place before.
+impl DocumentCache {
+    /// The documents of the backend that the APIService names now, not of one that it named before.
     fn of(&self, remote: &Remote) -> Option<&Documents> {
         let known = self.0.get(&remote.place())?;
         (known.service == remote.service).then_some(known)
     }
 
-    /// Forgets what was said of a group and version.
+    /// Drops the documents of a group version.
     pub(super) fn forget(&mut self, place: &Place) {
         self.0.remove(place);
     }
 }
 
-/// What a backend said, as far as it can be used.
+/// The documents of one backend.
 #[derive(Clone)]
 struct Documents {
-    /// Who said it.
+    /// The Service that they were fetched from.
     service: ServiceReference,
-    /// Where the document of v3 is: a path, with the hash that the backend gives the document.
+    /// Path and hash of the OpenAPI v3 document.
     address: Tagged<String>,
-    /// What belongs into the document of v2.
+    /// The backend's part of the OpenAPI v2 document.
     part: Tagged<Arc<Part>>,
 }
 
-/// Something that was read, and how the backend names that state of it.
+/// A value with its ETag.
 #[derive(Clone)]
 struct Tagged<T> {
     value: Option<T>,
     tag: Option<HeaderValue>,
 }
 
-/// What came back.
+/// The outcome of a request for a document.
 enum Answer {
     Document {
         bytes: Bytes,
         tag: Option<HeaderValue>,
     },
-    /// The backend has none.
+    /// The backend has no such document.
     Missing,
-    /// It is as it was, or nobody knows.
+    /// Not modified, or not reachable.
     NoNews,
 }
 
-/// Asks a backend for its OpenAPI and remembers it. One that cannot be asked, or understood, is known by what it said before.
+/// Fetches and caches a backend's OpenAPI; keeps the previous documents if that fails.
 pub(crate) async fn learn_documents(server: &Server, remote: &Remote) {
     let known = server.aggregation.documents().of(remote).cloned();
     let (address, part) = match known {
@@ -101,7 +101,7 @@ async fn learn_address(server: &Server, remote: &Remote, known: Tagged<String>) 
     }
 }
 
-/// Where a backend's index says that the document of a group and version is: nowhere but where it is looked for.
+/// The path of a group version's document in the backend's v3 index; only the expected path is accepted.
 fn address(remote: &Remote, index: &Value) -> Option<String> {
     let address = index["paths"][remote.document_name()]["serverRelativeURL"].as_str()?;
     let query = address.strip_prefix(&format!("/openapi/v3/{}", remote.document_name()))?;
@@ -123,7 +123,7 @@ async fn learn_part(server: &Server, remote: &Remote, known: Tagged<Arc<Part>>) 
     }
 }
 
-/// Reads beside everything else: a document may be large.
+/// Parses a document on a blocking thread: it may be large.
 async fn read_part(remote: &Remote, bytes: Bytes) -> Option<Part> {
     let (group, version) = remote.place();
     let read = move || Part::read(&bytes, &group, &version);
@@ -131,7 +131,7 @@ async fn read_part(remote: &Remote, bytes: Bytes) -> Option<Part> {
 }
 
 async fn ask(server: &Server, remote: &Remote, path: &str, known: &Option<HeaderValue>) -> Answer {
-    let question = Question {
+    let question = ProbeRequest {
         path,
         user: User {
             name: AGGREGATOR.to_owned(),
@@ -140,7 +140,7 @@ async fn ask(server: &Server, remote: &Remote, path: &str, known: &Option<Header
         known: known.clone(),
         limit: LARGEST,
     };
-    match proxy::ask(server, remote, question).await {
+    match proxy::probe(server, remote, question).await {
         Ok(told) if told.status == StatusCode::OK => Answer::Document {
             bytes: told.bytes,
             tag: told.tag,
@@ -160,7 +160,7 @@ impl<T> Tagged<T> {
 }
 
 impl Aggregation {
-    /// The documents of v3 that backends have: the name of each, and its address.
+    /// Names and paths of the backends' v3 documents.
     pub(crate) fn addresses(&self) -> Vec<(String, String)> {
         let (remotes, documents) = (self.remotes(), self.documents());
         let of = |remote: &Arc<Remote>| {
@@ -170,7 +170,7 @@ impl Aggregation {
         remotes.iter().filter_map(of).collect()
     }
 
-    /// What backends add to the document of v2, the most important groups first.
+    /// The backends' parts of the v2 document, by group priority.
     pub(crate) fn parts(&self) -> Vec<Arc<Part>> {
         let (remotes, documents) = (self.remotes(), self.documents());
         let importance = |group: &str| {
@@ -188,7 +188,7 @@ impl Aggregation {
         parts.into_iter().map(|(_, part)| part).collect()
     }
 
-    /// Who answers a path: one of a group and version, or that of its document.
+    /// The backend that answers a path below a group version, or that of its OpenAPI document.
     pub(crate) fn answering(&self, path: &str) -> Option<Arc<Remote>> {
         let remotes = self.remotes();
         let Some(document) = path.strip_prefix("/openapi/v3") else {

@@ -1,4 +1,4 @@
-//! An APIService for every group and version that this server answers.
+//! Keeps a local APIService for every group version that this server serves itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
@@ -6,33 +6,33 @@ use std::sync::{Arc, LazyLock};
 use serde_json::{Value, json};
 
 use super::{API_SERVICES, priorities};
-use crate::bootstrap::{Stencil, TIME};
+use crate::bootstrap::{ObjectTemplate, TIME};
 use crate::loopback::Loopback;
 use crate::registry::Registry;
 use crate::server::Server;
 use crate::store;
 
-/// Says that an APIService is kept by the server: `onstart` for what it always has, `true` for what comes and goes.
+/// Marks an APIService as managed by the server: `onstart` for built-in groups, `true` for those of CRDs.
 const AUTOMANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
 const MANAGER: &str = "kube-apiserver";
 const PATH: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
 
-/// Whose a group and version is.
+/// Whether a group version is built in or defined by CRDs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
     Server,
     Definition,
 }
 
-/// What has to be done.
+/// An APIService to create or delete.
 #[derive(Debug, PartialEq)]
 enum Change {
     Create(Value),
     Delete(String),
 }
 
-/// Makes what is missing, then follows the registry until the server stops.
-pub(crate) async fn keep(server: Arc<Server>) {
+/// Creates missing APIServices, then follows the registry until the server stops.
+pub(crate) async fn run(server: Arc<Server>) {
     let client = server.loopback("kube-aggregator").with_agent(MANAGER);
     let mut changes = server.registry_changes();
     loop {
@@ -45,7 +45,7 @@ pub(crate) async fn keep(server: Arc<Server>) {
     }
 }
 
-/// What has to be done at this moment.
+/// The changes that are due now.
 fn changes(server: &Server) -> Vec<Change> {
     let stored = server.store.bucket(&API_SERVICES.into()).list("").0;
     let stored: BTreeMap<String, bool> = stored
@@ -81,32 +81,40 @@ async fn reconcile(server: &Server, client: &Loopback) {
         if let Err(refused) = outcome
             && !matches!(refused.reason(), "AlreadyExists" | "NotFound")
         {
-            tracing::warn!(message = refused.message(), "an APIService could not be kept");
+            tracing::warn!(
+                message = refused.message(),
+                "failed to reconcile local APIService"
+            );
         }
     }
 }
 
-/// Those that a server has before it knows its CRDs.
-static STENCILS: LazyLock<Vec<Stencil>> = LazyLock::new(|| {
+/// The APIServices of built-in groups.
+static TEMPLATES: LazyLock<Vec<ObjectTemplate>> = LazyLock::new(|| {
     let changes = plan(&served(&Registry::builtin()), &BTreeMap::new()).into_iter();
     changes
         .filter_map(|change| match change {
             Change::Create(mut object) => {
                 object["status"] = available(TIME);
-                Some(Stencil::founded(API_SERVICES, object, MANAGER, None))
+                Some(ObjectTemplate::with_managed_fields(
+                    API_SERVICES,
+                    object,
+                    MANAGER,
+                    None,
+                ))
             }
             Change::Delete(_) => None,
         })
         .collect()
 });
 
-/// What makes those of them that are missing.
+/// The writes that create the missing ones.
 pub(crate) fn missing(server: &Server) -> Vec<store::Write> {
-    let missing = STENCILS.iter().filter(|stencil| !stencil.is_there(server));
-    missing.map(|stencil| stencil.write(server)).collect()
+    let missing = TEMPLATES.iter().filter(|template| !template.exists(server));
+    missing.map(|template| template.write(server)).collect()
 }
 
-/// What is missing is made; what was made for a CRD goes with it. `stored` says of each APIService whether it was made so.
+/// Creates missing APIServices and deletes those of removed CRDs. `stored` tells of each whether it is automanaged.
 fn plan(served: &BTreeMap<(String, String), Origin>, stored: &BTreeMap<String, bool>) -> Vec<Change> {
     let name = |(group, version): &(String, String)| format!("{version}.{group}");
     let wanted: BTreeSet<String> = served.keys().map(name).collect();
@@ -140,7 +148,7 @@ fn api_service(name: &str, (group, version): &(String, String), origin: Origin) 
     })
 }
 
-/// What a new APIService says of itself if this server answers it.
+/// The `Available` condition of a local APIService.
 pub(crate) fn available(now: &str) -> Value {
     json!({"conditions": [{"type": "Available", "status": "True", "reason": "Local",
         "message": "Local APIServices are always available", "lastTransitionTime": now}]})

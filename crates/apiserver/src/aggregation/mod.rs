@@ -1,14 +1,14 @@
-//! Aggregation: groups and versions that another API server answers.
+//! The aggregation layer: group versions that another API server serves.
 //!
 //! ```text
-//!  APIService with a service ─► Remotes: which group and version goes where?
-//!        request ─► proxy ─► HTTPS to the backend, as the front proxy, in the caller's name
-//!        /apis    ─► what backends said of themselves when they were looked at last
-//!        /openapi ─► documents: the same, in OpenAPI
-//!  registry ─► local: an APIService for every group and version that this server answers
+//!  APIService with a service ─► Remotes: which group version goes to which Service
+//!        request ─► proxy ─► HTTPS to the backend, as the front proxy, with X-Remote-* headers
+//!        /apis    ─► the backends' cached discovery
+//!        /openapi ─► documents: the backends' cached OpenAPI
+//!  registry ─► local: an APIService for every group version that this server serves
 //! ```
 //!
-//! Whether a backend can be reached is found out by `controllers::api_services`, and kept in the APIService.
+//! `controllers::api_services` checks the availability of backends and records it in the status of the APIService.
 
 mod discovery;
 mod documents;
@@ -19,7 +19,7 @@ mod proxy;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use documents::Library;
+use documents::DocumentCache;
 use serde_json::Value;
 
 use crate::object;
@@ -29,50 +29,50 @@ use crate::webhook::ServiceReference;
 
 pub(crate) use discovery::learn;
 pub(crate) use documents::learn_documents;
-pub(crate) use local::{available as locally_available, keep as keep_local, missing as missing_local};
+pub(crate) use local::{available as locally_available, missing as missing_local, run as run_local};
 pub(crate) use priorities::{Priority, of as priority_of, order, version_order};
 pub(crate) use proxy::{Forwarded, forward};
 
-/// Where APIServices are kept.
+/// The bucket of APIServices.
 pub(crate) const API_SERVICES: &str = "apiregistration.k8s.io/apiservices";
 
-/// Names the front proxy to backends.
+/// The common name of the front proxy's client certificate.
 const FRONT_PROXY: &str = "front-proxy-client";
 
 /// A group and version.
 type Place = (String, String);
 
-/// What is answered elsewhere.
+/// The state of the aggregation layer.
 pub(crate) struct Aggregation {
     remotes: Derived<Remotes, 1>,
     clients: proxy::Clients,
-    /// What each group and version of a backend holds, as discovery tells it.
+    /// Cached discovery of each remote group version.
     discovered: Mutex<BTreeMap<Place, Value>>,
-    /// What it says of itself in OpenAPI.
-    documents: Mutex<Library>,
+    /// Cached OpenAPI documents.
+    documents: Mutex<DocumentCache>,
     authority: String,
 }
 
-/// A group and version that a backend answers.
+/// A group version that a backend serves.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Remote {
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) service: ServiceReference,
-    /// Base64 of PEM; empty for the authorities of the system.
+    /// `caBundle`; empty for the system's root CAs.
     ca_bundle: String,
     insecure: bool,
     pub(crate) priority: Priority,
     pub(crate) available: bool,
 }
 
-/// All of them.
+/// All remote group versions.
 #[derive(Default)]
 pub(crate) struct Remotes(Vec<Arc<Remote>>);
 
 impl Aggregation {
-    /// With a front proxy, whom backends know by what is said in `kube-system`. Without an authority to vouch for it, it gets one
-    /// of its own.
+    /// Creates the client certificate of the front proxy, whose CA backends read from `kube-system`. Without a given CA, one is
+    /// generated.
     pub(crate) fn new(store: &Store, authority: Option<Authority>) -> Self {
         let (authority, identity) =
             front_proxy(authority).expect("keys can be made, and the names are fixed");
@@ -93,12 +93,12 @@ impl Aggregation {
         }
     }
 
-    /// Every group and version that somebody else answers.
+    /// All remote group versions.
     pub(crate) fn remotes(&self) -> Arc<Remotes> {
         self.remotes.get()
     }
 
-    /// What backends need in order to believe the front proxy: the data of `extension-apiserver-authentication`.
+    /// The data of the ConfigMap `extension-apiserver-authentication`, by which backends authenticate the front proxy.
     pub(crate) fn authentication(&self) -> Value {
         serde_json::json!({
             "requestheader-allowed-names": format!("[{FRONT_PROXY:?}]"),
@@ -110,7 +110,7 @@ impl Aggregation {
         })
     }
 
-    /// Forgets what a backend said; `name` is that of its APIService.
+    /// Drops the cached discovery and OpenAPI of an APIService.
     pub(crate) fn forget(&self, name: &str) {
         if let Some((version, group)) = name.split_once('.') {
             let place = (group.to_owned(), version.to_owned());
@@ -123,13 +123,13 @@ impl Aggregation {
         self.discovered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn documents(&self) -> MutexGuard<'_, Library> {
+    fn documents(&self) -> MutexGuard<'_, DocumentCache> {
         self.documents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The certificate of an authority, and what it made for the front proxy. Backends judge it by their own clocks, so it
-/// is made by the machine's, not by the server's.
+/// The CA certificate and the front proxy's client certificate. Backends check its validity by their own clocks, so it
+/// is dated by the machine's clock, not by the server's.
 fn front_proxy(authority: Option<Authority>) -> Result<(String, Identity), PkiError> {
     let now = jiff::Timestamp::now();
     let authority = match authority {
@@ -141,7 +141,7 @@ fn front_proxy(authority: Option<Authority>) -> Result<(String, Identity), PkiEr
 }
 
 impl Remotes {
-    /// Who answers a path such as `/apis/metrics.k8s.io/v1beta1/nodes`.
+    /// The backend of a path such as `/apis/metrics.k8s.io/v1beta1/nodes`.
     pub(crate) fn find(&self, path: &str) -> Option<&Arc<Remote>> {
         if self.0.is_empty() {
             return None;
@@ -159,7 +159,7 @@ impl Remotes {
 }
 
 impl Remote {
-    /// Reads an APIService; `None` for one that this server answers itself.
+    /// Reads an APIService; `None` for a local one.
     pub(crate) fn read(api_service: &Value) -> Option<Self> {
         let service = object::at(api_service, "spec.service").filter(|service| service.is_object())?;
         let text = |path: &str| {
@@ -196,7 +196,7 @@ impl Remote {
         })
     }
 
-    /// Where a backend says what it holds.
+    /// The discovery path of the group version.
     pub(crate) fn root(&self) -> String {
         format!("/apis/{}/{}", self.group, self.version)
     }
@@ -206,7 +206,7 @@ impl Remote {
         format!("{}.{}", self.version, self.group)
     }
 
-    /// How indexes of OpenAPI v3 call its document.
+    /// The name of its document in the OpenAPI v3 index.
     fn document_name(&self) -> String {
         format!("apis/{}/{}", self.group, self.version)
     }

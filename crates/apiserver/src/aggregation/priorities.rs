@@ -1,10 +1,10 @@
-//! Which group is listed first: where two have a resource of one name, clients take the first.
+//! The order of groups in discovery: where two groups have a resource of the same name, clients take the first.
 
 use std::cmp::Reverse;
 
 use crate::discovery::priority;
 
-/// Upstream's numbers for the groups that come with a server, and for the versions in which they differ.
+/// Upstream's group priorities of built-in groups.
 const GROUPS: [(&str, i64); 22] = [
     ("apiregistration.k8s.io", 20_000),
     ("", 18_000),
@@ -30,14 +30,14 @@ const GROUPS: [(&str, i64); 22] = [
     ("internal.apiserver.k8s.io", 16_000),
 ];
 
-/// How important a group is, and a version within it.
+/// `groupPriorityMinimum` and `versionPriority`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Priority {
     pub(crate) group: i64,
     pub(crate) version: i64,
 }
 
-/// The priority of a group and version that this server answers; those of CRDs come last.
+/// The priority of a local group version; those of CRDs come last.
 pub(crate) fn of(group: &str, version: &str) -> Priority {
     let Some((_, number)) = GROUPS.iter().find(|(name, _)| *name == group) else {
         return Priority {
@@ -57,7 +57,7 @@ pub(crate) fn of(group: &str, version: &str) -> Priority {
     }
 }
 
-/// Sorts groups as discovery lists them, by name where nothing else tells them apart.
+/// The sort key of groups in discovery: priority, then name.
 pub(crate) fn order(group: &str, minimum: i64) -> (Reverse<i64>, String) {
     let own = GROUPS
         .iter()
@@ -66,7 +66,7 @@ pub(crate) fn order(group: &str, minimum: i64) -> (Reverse<i64>, String) {
     (Reverse(own.max(minimum)), group.to_owned())
 }
 
-/// Sorts the versions of a group: by number, then by name as Kubernetes orders them.
+/// The sort key of versions in a group: priority, then Kubernetes' version order.
 pub(crate) fn version_order(version: &str, number: i64) -> impl Ord + use<> {
     Reverse((number, priority(version)))
 }

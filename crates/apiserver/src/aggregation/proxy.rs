@@ -1,4 +1,4 @@
-//! One request, carried to a backend and back.
+//! Proxies a request to an aggregated API server.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,12 +27,12 @@ use crate::trust::Bundle;
 use crate::webhook::{Connector, root_cause};
 use crate::wire::{Body, Response, text_response};
 
-/// How long a backend may take to begin its answer.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// How long it may take to say what it is.
-const PROBE_PATIENCE: Duration = Duration::from_secs(5);
+/// Timeout for the response headers of a backend.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Timeout for discovery and OpenAPI requests.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Headers that are between two neighbours, and those that say who somebody is: that is ours to say.
+/// Headers not forwarded: hop-by-hop ones, and those that authenticate a user, which only the front proxy may set.
 const NOT_FORWARDED: [HeaderName; 10] = [
     header::CONNECTION,
     header::PROXY_AUTHENTICATE,
@@ -49,23 +49,23 @@ const NOT_FORWARDED: [HeaderName; 10] = [
 
 type HttpsClient = Client<Connector, Full<Bytes>>;
 
-/// Connections to backends, by whom they trust and where they are.
+/// HTTPS clients by CA bundle and address of the backend.
 pub(super) struct Clients {
     identity: Identity,
     clients: Mutex<HashMap<(String, bool, String), HttpsClient>>,
 }
 
-/// A request that goes to a backend.
+/// A request to be proxied.
 pub(crate) struct Forwarded<'a> {
     pub(crate) method: Method,
     pub(crate) target: &'a str,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) body: Bytes,
-    /// Whether the answer may keep coming for long, and begin late.
+    /// Whether it is long-running (watch, upgrade): no timeout.
     pub(crate) lasts: bool,
 }
 
-/// Carries a request to its backend.
+/// Proxies a request to its backend.
 pub(crate) async fn forward(
     server: &Server,
     remote: &Remote,
@@ -84,7 +84,7 @@ pub(crate) async fn forward(
     let mut headers: HeaderMap = request
         .headers
         .iter()
-        .filter(|(name, _)| !NOT_FORWARDED.contains(name) && !says_who(name))
+        .filter(|(name, _)| !NOT_FORWARDED.contains(name) && !is_identity_header(name))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
     introduce(user, &mut headers);
@@ -98,7 +98,7 @@ pub(crate) async fn forward(
     );
     let answer = match request.lasts {
         true => sent.await,
-        false => match tokio::time::timeout(PATIENCE, sent).await {
+        false => match tokio::time::timeout(TIMEOUT, sent).await {
             Ok(answer) => answer,
             Err(_) => {
                 return Err(Status::timeout(
@@ -124,26 +124,30 @@ pub(crate) async fn forward(
     Ok(Response::from_parts(parts, Body::stream(bytes)))
 }
 
-/// What a backend is asked about itself.
-pub(super) struct Question<'a> {
+/// A request for a backend's discovery or OpenAPI.
+pub(super) struct ProbeRequest<'a> {
     pub(super) path: &'a str,
     pub(super) user: User,
-    /// The state of the answer that is known already.
+    /// The ETag of the cached response.
     pub(super) known: Option<HeaderValue>,
-    /// The size of the largest answer that is read.
+    /// Size limit of the response.
     pub(super) limit: usize,
 }
 
-/// What it says.
-pub(super) struct Told {
+/// The response.
+pub(super) struct ProbeResponse {
     pub(super) status: StatusCode,
-    /// Names the state of the answer.
+    /// Its ETag.
     pub(super) tag: Option<HeaderValue>,
     pub(super) bytes: Bytes,
 }
 
-/// Asks a backend about itself; the error says why there is no answer.
-pub(super) async fn ask(server: &Server, remote: &Remote, question: Question<'_>) -> Result<Told, String> {
+/// Requests a backend's discovery or OpenAPI; the error says why there is no response.
+pub(super) async fn probe(
+    server: &Server,
+    remote: &Remote,
+    question: ProbeRequest<'_>,
+) -> Result<ProbeResponse, String> {
     let json = HeaderValue::from_static("application/json");
     let mut headers = HeaderMap::from_iter([(header::ACCEPT, json)]);
     headers.extend(question.known.map(|known| (header::IF_NONE_MATCH, known)));
@@ -153,20 +157,20 @@ pub(super) async fn ask(server: &Server, remote: &Remote, question: Question<'_>
         let answer = send(server, remote, Method::GET, question.path, headers, Bytes::new()).await?;
         let (parts, body) = answer.into_parts();
         let body = Limited::new(body, question.limit).collect().await;
-        Ok(Told {
+        Ok(ProbeResponse {
             status: parts.status,
             tag: parts.headers.get(header::ETAG).cloned(),
             bytes: body.map_err(|error| error.to_string())?.to_bytes(),
         })
     };
-    match tokio::time::timeout(PROBE_PATIENCE, asked).await {
+    match tokio::time::timeout(PROBE_TIMEOUT, asked).await {
         Ok(Ok(told)) => Ok(told),
         Ok(Err::<_, String>(why)) => Err(format!("failing or missing response from {url}: {why}")),
         Err(_) => Err(format!("timed out waiting for {url}")),
     }
 }
 
-/// Where a path of a backend is.
+/// The URL of a path at a backend.
 pub(super) fn url(remote: &Remote, path: &str) -> String {
     format!("https://{}{path}", host(remote))
 }
@@ -198,14 +202,14 @@ fn host(remote: &Remote) -> String {
     format!("{}.{}.svc:{}", service.name, service.namespace, service.port)
 }
 
-fn says_who(name: &HeaderName) -> bool {
+fn is_identity_header(name: &HeaderName) -> bool {
     name.as_str().starts_with("x-remote-") || name.as_str().starts_with("impersonate-")
 }
 
-/// Says whose request it is.
+/// Sets the `X-Remote-*` headers of the user.
 fn introduce(user: &User, headers: &mut HeaderMap) {
     let mut add = |name: HeaderName, value: &str| {
-        // A name that is no header value cannot be told; a backend then sees nobody.
+        // A user name that is not a valid header value is omitted; the backend then sees an unauthenticated request.
         if let Ok(value) = HeaderValue::from_str(value) {
             headers.append(name, value);
         }
@@ -248,7 +252,7 @@ impl Clients {
         };
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(PATIENCE)
+            .pool_idle_timeout(TIMEOUT)
             .build(connector);
         clients.insert(key, client.clone());
         Ok(client)
@@ -282,7 +286,7 @@ impl Clients {
     }
 }
 
-/// Believes everybody: what `insecureSkipTLSVerify` asks for.
+/// Accepts every certificate: `insecureSkipTLSVerify`.
 #[derive(Debug)]
 struct Anybody(Vec<SignatureScheme>);
 

@@ -1,4 +1,4 @@
-//! Which kinds of addresses a Service has. This cluster has one: IPv4.
+//! IP families of Services. This cluster is single-stack IPv4.
 
 use std::net::Ipv6Addr;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::spec::Spec;
 
-/// Fills in `ipFamilies` and `ipFamilyPolicy`, or says why the Service cannot have what it wants.
+/// Defaults `ipFamilies` and `ipFamilyPolicy`, or refuses what a single-stack cluster cannot provide.
 pub(super) fn settle(new: &mut Map<String, Value>, old: Option<Spec<'_>>) -> Result<(), FieldError> {
     let wanted = Spec::of(new);
     let field = |name: &str| FieldPath::new("spec").child(name);
@@ -23,7 +23,7 @@ pub(super) fn settle(new: &mut Map<String, Value>, old: Option<Spec<'_>>) -> Res
         };
     }
     check_addresses(wanted, &field("clusterIPs"))?;
-    // Nobody looks for the endpoints of such a Service but its author, who may have both kinds.
+    // The endpoints of a headless Service without selector are managed by its author, and may be of both families.
     let is_open = wanted.is_headless()
         && wanted
             .get("selector")

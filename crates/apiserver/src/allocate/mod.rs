@@ -1,15 +1,15 @@
-//! What a cluster hands out to Services: addresses and node ports.
+//! Allocation of cluster IPs and node ports for Services.
 //!
 //! ```text
-//! spec      what of a Service decides over addresses and ports
-//! kept      what an update leaves behind with the old type, and what it need not say again
-//! families  which kinds of addresses a Service has
-//! ledger    who has what, and what is on its way into the store
+//! spec        the fields of a Service that decide over addresses and ports
+//! carry_over  values kept or dropped by an update
+//! families    IP families
+//! allocator   free and reserved addresses and ports
 //! ```
 
+mod allocator;
+mod carry_over;
 mod families;
-mod kept;
-mod ledger;
 mod spec;
 
 use cambium_schema::FieldError;
@@ -19,20 +19,20 @@ use crate::object;
 use crate::server::Server;
 use crate::status::{Result, Status};
 
-pub(crate) use ledger::{Addresses, Reservation};
+pub(crate) use allocator::{Addresses, Reservation};
 use spec::Spec;
 
-/// What an allocation is for.
+/// The purpose of an allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// The Service is going to be stored.
+    /// The Service will be stored.
     Store,
-    /// Somebody only wants to see: nothing is refused because it is taken.
+    /// A dry run: requested values are not checked against those in use, and nothing is reserved.
     DryRun,
 }
 
-/// Gives a Service the addresses and ports that its type calls for, or those that it had. What it answers with is to be held
-/// until the Service is in the store, or is not going to be.
+/// Allocates the addresses and ports that a Service's type needs, or keeps those that it had. The reservation must be
+/// held until the Service is stored or the write has failed.
 pub(crate) fn service(
     server: &Server,
     new: &mut Value,
@@ -49,10 +49,10 @@ pub(crate) fn service(
         return Ok(None);
     };
     if let Some(old) = old {
-        kept::leave_behind(new, old);
-        kept::keep(new, old);
+        carry_over::leave_behind(new, old);
+        carry_over::keep(new, old);
     }
-    kept::agree_on_address(new, old);
+    carry_over::agree_on_address(new, old);
     families::settle(new, old).map_err(invalid)?;
     let wanted = Spec::of(new);
     if !wanted.has_address() || old.is_some_and(|old| wanted.is_settled_since(old)) {
@@ -60,7 +60,7 @@ pub(crate) fn service(
     }
     let reservation = server.addresses.take(&server.store, new, old, &seed, purpose);
     reservation.map(Some).map_err(|refusal| match refusal {
-        ledger::Refusal::Invalid(error) => invalid(*error),
-        ledger::Refusal::Internal(why) => Status::internal(why),
+        allocator::Refusal::Invalid(error) => invalid(*error),
+        allocator::Refusal::Internal(why) => Status::internal(why),
     })
 }

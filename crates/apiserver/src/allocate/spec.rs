@@ -1,4 +1,4 @@
-//! What of a Service decides over addresses and ports.
+//! The fields of a Service that decide over addresses and ports.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ impl<'a> Spec<'a> {
         Self(spec)
     }
 
-    /// A field; none where it is missing or null.
+    /// A field; `None` where it is missing or null.
     pub(super) fn get(self, field: &str) -> Option<&'a Value> {
         self.0.get(field).filter(|value| !value.is_null())
     }
@@ -31,17 +31,17 @@ impl<'a> Spec<'a> {
         self.text("type") == "LoadBalancer"
     }
 
-    /// Whether it has an address in the cluster; "none" is one, too.
+    /// Whether its type has a `clusterIP`; `None` (headless) counts.
     pub(super) fn has_address(self) -> bool {
         self.text("type") != "ExternalName"
     }
 
-    /// Whether it may have ports on nodes.
+    /// Whether its type may have node ports.
     pub(super) fn may_have_node_ports(self) -> bool {
         self.text("type") == "NodePort" || self.is_balanced()
     }
 
-    /// Whether it gets ports on nodes without asking.
+    /// Whether node ports are allocated for it by default.
     pub(super) fn gets_node_ports(self) -> bool {
         let declined = self.get("allocateLoadBalancerNodePorts") == Some(&Value::Bool(false));
         self.text("type") == "NodePort" || self.is_balanced() && !declined
@@ -51,7 +51,7 @@ impl<'a> Spec<'a> {
         self.is_balanced() && self.text("externalTrafficPolicy") == "Local"
     }
 
-    /// Whether traffic may come from outside of the cluster.
+    /// Whether it is exposed outside of the cluster.
     pub(super) fn is_exposed(self) -> bool {
         self.may_have_node_ports() || self.has_address() && !self.list("externalIPs").is_empty()
     }
@@ -64,7 +64,7 @@ impl<'a> Spec<'a> {
         self.text("clusterIP") == "None"
     }
 
-    /// The ports on nodes that its ports have.
+    /// Its node ports.
     pub(super) fn node_ports(self) -> BTreeSet<u64> {
         self.list("ports")
             .iter()
@@ -72,7 +72,7 @@ impl<'a> Spec<'a> {
             .collect()
     }
 
-    /// Whether it has all that its type calls for, and had it before.
+    /// Whether it needs no new allocation compared with `old`.
     pub(super) fn is_settled_since(self, old: Self) -> bool {
         let ports = self.node_ports().is_subset(&old.node_ports());
         let is_open = |port: &Value| number(port, "nodePort").is_none();
@@ -88,7 +88,7 @@ impl<'a> Spec<'a> {
     }
 }
 
-/// A number that is set: none is zero.
+/// A port number; zero counts as unset.
 pub(super) fn number(port: &Value, field: &str) -> Option<u64> {
     port.get(field)
         .and_then(Value::as_u64)

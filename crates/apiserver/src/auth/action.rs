@@ -1,16 +1,16 @@
-//! What somebody wants to do, and who decides whether they may.
+//! Authorization: attributes of a request, and the `Authorizer` trait.
 
 use super::rbac::Rule;
 use super::user::{MASTERS, User};
 use crate::request::ResourcePath;
 use crate::status::Status;
 
-/// What somebody wants to do.
+/// The authorization attributes of a request.
 #[derive(Debug, Clone)]
 pub struct Action<'a> {
-    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`, or a verb of somebody's own.
+    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`, or a custom verb.
     pub verb: &'a str,
-    /// The resource, or `None` when it is about a path such as `/metrics`.
+    /// The resource, or `None` for a non-resource path such as `/metrics`.
     pub resource: Option<ResourceAction<'a>>,
     /// The path.
     pub path: &'a str,
@@ -32,7 +32,7 @@ pub struct ResourceAction<'a> {
 }
 
 impl<'a> ResourceAction<'a> {
-    /// The action that a request on a resource amounts to.
+    /// The attributes of a resource request.
     pub(crate) fn of(path: &'a ResourcePath) -> Self {
         Self {
             group: &path.group,
@@ -60,36 +60,36 @@ impl<'a> Action<'a> {
     }
 }
 
-/// Whether somebody may, and why.
+/// The decision of an authorizer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// They may; for this reason, as far as there is one to tell.
+    /// Allowed, with the reason; may be empty.
     Allow(String),
-    /// Nothing says that they may; what stood in the way of finding out, if anything did.
+    /// Not allowed by this authorizer, with errors met while evaluating.
     NoOpinion(String),
 }
 
-/// The rules that apply to somebody in a namespace.
+/// The rules that apply to a user in a namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Held {
     /// The rules, in the order of the bindings that they come from.
     pub rules: Vec<Rule>,
-    /// What could not be found.
+    /// Errors, such as bindings to missing roles.
     pub problems: Vec<String>,
 }
 
-/// Decides who may do what.
+/// Authorizes requests.
 pub trait Authorizer: Send + Sync {
-    /// Whether the user may.
+    /// Whether the user may perform the action.
     fn authorize(&self, user: &User, action: &Action<'_>) -> Decision;
 
-    /// The rules that the decision follows for a user in a namespace; `None` where there are none to list.
+    /// The rules of a user in a namespace, for SelfSubjectRulesReviews; `None` if the authorizer cannot list them.
     fn rules_for(&self, _user: &User, _namespace: &str) -> Option<Held> {
         None
     }
 }
 
-/// Everything for `system:masters`; health and version for everybody; nothing else.
+/// Allows everything to `system:masters`, health checks and version to everybody, and nothing else.
 #[derive(Debug, Default)]
 pub struct MastersOnly;
 
@@ -113,7 +113,7 @@ fn is_public(action: &Action<'_>) -> bool {
     action.verb == "get" && (path == "/version" || health.iter().any(is_health))
 }
 
-/// Lets somebody go on, or refuses.
+/// Fails with `Forbidden` unless the user is authorized.
 pub(crate) fn require(authorizer: &dyn Authorizer, user: &User, action: &Action<'_>) -> Result<(), Status> {
     match authorizer.authorize(user, action) {
         Decision::Allow(_) => Ok(()),
@@ -121,7 +121,7 @@ pub(crate) fn require(authorizer: &dyn Authorizer, user: &User, action: &Action<
     }
 }
 
-/// The refusal, in upstream's words.
+/// The `Forbidden` status with upstream's message.
 pub(super) fn refusal(user: &User, action: &Action<'_>, why: &str) -> Status {
     let text = match &action.resource {
         None => format!(

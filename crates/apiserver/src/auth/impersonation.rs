@@ -1,8 +1,8 @@
-//! Acting as somebody else: `Impersonate-*` headers.
+//! Impersonation: `Impersonate-*` headers, with the constrained modes of `impersonate:user-info`.
 //!
-//! The requestor is asked whether it may be the other one. Constrained modes come first: they want leave for what is done
-//! (`impersonate-on:user-info:list`) beside leave for whom (`impersonate:user-info`). The last mode wants only the
-//! latter, under its old name (`impersonate`). The first mode that holds is taken; when none does, the first refusal is told.
+//! The requestor must be authorized to impersonate the user. Constrained modes are tried first: they need a verb for the
+//! action (`impersonate-on:user-info:list`) beside the verb for the user (`impersonate:user-info`). The last mode is the
+//! legacy verb `impersonate` alone. The first mode that is allowed is used; if none is, the first denial is returned.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +17,13 @@ const USER: &str = "impersonate-user";
 const UID: &str = "impersonate-uid";
 const GROUP: &str = "impersonate-group";
 const EXTRA: &str = "impersonate-extra-";
-/// The extra of a service account's user that tells its node.
+/// The extra key of a ServiceAccount user that names its node.
 const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
-/// So many values are asked about together first.
+/// From this many values on, one wildcard check is made before the checks of each value.
 const MANY: usize = 4;
 
-/// Whom the headers ask to be, if anybody.
-pub(crate) fn wanted(headers: &HeaderMap) -> Result<Option<User>> {
+/// The user that the headers ask to impersonate, if any.
+pub(crate) fn requested_user(headers: &HeaderMap) -> Result<Option<User>> {
     if !headers
         .keys()
         .any(|name| name.as_str().starts_with("impersonate-"))
@@ -55,7 +55,7 @@ pub(crate) fn wanted(headers: &HeaderMap) -> Result<Option<User>> {
     }
 }
 
-/// The user as Go prints its struct.
+/// The user as Go prints the struct, for error messages.
 fn as_go_shows(user: &User) -> String {
     let list = |list: &[String]| {
         let items: Vec<String> = list.iter().map(|item| format!("{item:?}")).collect();
@@ -81,8 +81,8 @@ fn as_go_shows(user: &User) -> String {
     )
 }
 
-/// Who the requestor is from here on: the one that it wants to be, if it may do this as them.
-pub(crate) fn become_other(
+/// The effective user of the request: the impersonated one, if the requestor is authorized.
+pub(crate) fn impersonate(
     authorizer: &dyn Authorizer,
     requestor: &User,
     wanted: &User,
@@ -98,11 +98,11 @@ pub(crate) fn become_other(
     Err(refused.unwrap_or_else(|| Status::internal("all impersonation modes failed")))
 }
 
-/// One way to be somebody else.
+/// An impersonation mode.
 struct Mode {
-    /// Empty for the old way, which is not constrained.
+    /// Empty for the legacy mode, which is unconstrained.
     name: &'static str,
-    /// Whether it is for this pair.
+    /// Whether the mode applies to this requestor and user.
     fits: fn(&User, &User) -> bool,
 }
 
@@ -195,7 +195,7 @@ impl Mode {
     }
 }
 
-/// Asks about one part of the other one after the other.
+/// Authorizes each part of the user (name, groups, UID, extra) in turn.
 struct Asker<'a> {
     mode: &'a Mode,
     authorizer: &'a dyn Authorizer,
@@ -204,7 +204,7 @@ struct Asker<'a> {
 }
 
 impl Asker<'_> {
-    /// The group of the resources that names and groups are.
+    /// The API group of the resources `users` and `groups`.
     fn api_group(&self) -> &'static str {
         match self.mode.is_constrained() {
             true => "authentication.k8s.io",
@@ -303,7 +303,7 @@ impl Asker<'_> {
     }
 }
 
-/// What is wrong with an extra, where it is looked at closely.
+/// Validation error of an extra key, in constrained modes.
 fn problem_of(key: &str, values: &[String]) -> Option<String> {
     if key.is_empty() {
         return Some("impersonating the empty string key in extra is not allowed".to_owned());
@@ -355,14 +355,14 @@ mod tests {
         rights: &'static [&'static str],
         pairs: &[(&'static str, &'static str)],
     ) -> Result<User, String> {
-        let wanted = wanted(&headers(pairs)).map_err(|status| status.message)?;
+        let wanted = requested_user(&headers(pairs)).map_err(|status| status.message)?;
         let wanted = wanted.ok_or("nobody is wanted")?;
         let pods = ResourceAction {
             resource: "pods",
             ..ResourceAction::default()
         };
         let requestor = User::authenticated("ada", &[]);
-        become_other(&Listed(rights), &requestor, &wanted, &Action::on("list", pods))
+        impersonate(&Listed(rights), &requestor, &wanted, &Action::on("list", pods))
             .map_err(|status| status.message)
     }
 
@@ -418,7 +418,7 @@ mod tests {
 
     #[test]
     fn nobody_is_impersonated_without_a_name() {
-        assert_eq!(wanted(&headers(&[("accept", "x")])), Ok(None));
+        assert_eq!(requested_user(&headers(&[("accept", "x")])), Ok(None));
         let refused = try_to_be(
             &[],
             &[(GROUP, "g"), ("impersonate-extra-Acme.com%2fproject", "x")],

@@ -1,4 +1,4 @@
-//! Who is asking, and whether they may.
+//! Authentication, impersonation and authorization.
 //!
 //! ```text
 //! request ─► authenticate ─► impersonate ─► authorize ─► rest
@@ -6,7 +6,7 @@
 //!             tokens           asks …        rbac: an index over roles and bindings
 //! ```
 //!
-//! Everything here is asked at each request and follows the store, so that what was just taken away lets nobody through.
+//! Every request is checked against the current store, so a revoked token or role has no effect a moment later.
 
 mod action;
 pub(crate) mod impersonation;

@@ -1,41 +1,41 @@
-//! Somebody who was recognised, or nobody in particular.
+//! Users: authenticated ones, ServiceAccounts, and the anonymous one.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-/// The group that may do everything.
+/// The group with unrestricted access.
 pub const MASTERS: &str = "system:masters";
 
-/// The group of everybody who was recognised.
+/// The group of all authenticated users.
 pub(crate) const AUTHENTICATED: &str = "system:authenticated";
-/// The group of everybody else.
+/// The group of unauthenticated users.
 pub(crate) const UNAUTHENTICATED: &str = "system:unauthenticated";
-/// The user that everybody else is.
+/// The name of the unauthenticated user.
 pub(crate) const ANONYMOUS: &str = "system:anonymous";
-/// What the names of service accounts' users begin with.
+/// The prefix of ServiceAccount user names.
 const ACCOUNT: &str = "system:serviceaccount:";
 
-/// Somebody who was recognised.
+/// The user of a request: the `user.Info` of Kubernetes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct User {
     /// The user's name.
     pub name: String,
     /// A unique id, when there is one.
     pub uid: String,
-    /// The groups they are in.
+    /// The user's groups.
     pub groups: Vec<String>,
-    /// What else is known of them, such as the pod that a token was made for.
+    /// Extra attributes, such as the pod that a token is bound to.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
 impl User {
-    /// Somebody in `system:masters`.
+    /// A user in `system:masters`.
     pub fn master(name: &str) -> Self {
         Self::authenticated(name, &[MASTERS])
     }
 
-    /// Nobody in particular.
+    /// The anonymous user.
     pub fn anonymous() -> Self {
         Self {
             name: ANONYMOUS.to_owned(),
@@ -44,7 +44,7 @@ impl User {
         }
     }
 
-    /// Somebody with these groups, recognised.
+    /// An authenticated user with these groups.
     pub fn authenticated(name: &str, groups: &[&str]) -> Self {
         let groups = groups.iter().copied().chain([AUTHENTICATED]);
         Self {
@@ -54,7 +54,7 @@ impl User {
         }
     }
 
-    /// The user that a ServiceAccount is.
+    /// The user of a ServiceAccount.
     pub fn service_account(namespace: &str, name: &str) -> Self {
         let mut groups = account_groups(namespace);
         groups.push(AUTHENTICATED.to_owned());
@@ -65,12 +65,12 @@ impl User {
         }
     }
 
-    /// Whether they are in a group.
+    /// Whether the user is in a group.
     pub fn is_in(&self, group: &str) -> bool {
         self.groups.iter().any(|one| one == group)
     }
 
-    /// The `UserInfo` of reviews.
+    /// The user as `UserInfo`, for AdmissionReviews and TokenReviews.
     pub(crate) fn to_json(&self) -> Value {
         let mut info = json!({"username": self.name});
         if !self.uid.is_empty() {
@@ -86,12 +86,12 @@ impl User {
     }
 }
 
-/// The name of the user that a ServiceAccount is.
+/// The user name of a ServiceAccount.
 pub(crate) fn account_user(namespace: &str, name: &str) -> String {
     format!("{ACCOUNT}{namespace}:{name}")
 }
 
-/// The groups that every ServiceAccount of a namespace is in.
+/// The groups of every ServiceAccount of a namespace.
 pub(crate) fn account_groups(namespace: &str) -> Vec<String> {
     vec![
         "system:serviceaccounts".to_owned(),

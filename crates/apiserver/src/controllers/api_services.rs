@@ -1,11 +1,11 @@
-//! Whether the backends of APIServices can be reached, and what they say of themselves.
+//! Availability controller of APIServices: checks whether backends are reachable, and fetches their discovery and OpenAPI.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::work::{self, Controller, Queue, Step};
+use super::work_queue::{self, Controller, Step, WorkQueue};
 use crate::aggregation::{API_SERVICES, Remote, learn, learn_documents};
 use crate::loopback::Loopback;
 use crate::object;
@@ -14,8 +14,8 @@ use crate::store::Event;
 
 const SERVICES: &str = "/services";
 const SLICES: &str = "discovery.k8s.io/endpointslices";
-/// A backend is no object, and nobody tells when it fails: it is asked again after this time.
-const AGAIN: Duration = Duration::from_secs(30);
+/// Recheck interval: a backend is not an object, so no event announces that it failed.
+const RECHECK_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Starts the controller.
 pub(super) fn start(server: &Arc<Server>) {
@@ -23,7 +23,7 @@ pub(super) fn start(server: &Arc<Server>) {
         server.store.revision(),
         server.store.feed_of(&[API_SERVICES, SERVICES, SLICES]),
     );
-    let mut queue = Queue::new();
+    let mut queue = WorkQueue::new();
     for entry in server.store.bucket(&API_SERVICES.into()).list("").0 {
         queue.add(entry.key.clone());
     }
@@ -32,7 +32,7 @@ pub(super) fn start(server: &Arc<Server>) {
         server: server.clone(),
         client,
     };
-    tokio::spawn(work::run(server.clone(), feed, known, availability, queue));
+    tokio::spawn(work_queue::run(server.clone(), feed, known, availability, queue));
 }
 
 struct Availability {
@@ -44,7 +44,7 @@ impl Controller for Availability {
     /// An APIService.
     type Key = Arc<str>;
 
-    fn note(&mut self, event: &Event, queue: &mut Queue<Arc<str>>) {
+    fn handle_event(&mut self, event: &Event, queue: &mut WorkQueue<Arc<str>>) {
         let service = match &*event.bucket {
             API_SERVICES => return queue.add(event.entry.key.clone()),
             SERVICES => event.entry.name(),
@@ -61,12 +61,12 @@ impl Controller for Availability {
         }
     }
 
-    fn decide(&mut self, name: &Arc<str>, _: &mut Queue<Arc<str>>) -> Step {
+    fn decide(&mut self, name: &Arc<str>, _: &mut WorkQueue<Arc<str>>) -> Step {
         let entry = self.server.store.bucket(&API_SERVICES.into()).get(name);
         let stored = entry.map(|entry| entry.value()).unwrap_or_default();
         let Some(remote) = Remote::read(&stored) else {
             self.server.aggregation.forget(name);
-            return Step::rest();
+            return Step::idle();
         };
         let place = object::key(&remote.service.namespace, &remote.service.name);
         let service = self.server.store.bucket(&SERVICES.into()).get(&place);
@@ -99,13 +99,13 @@ impl Controller for Availability {
             Ok(())
         };
         Step {
-            after: Some(AGAIN),
+            after: Some(RECHECK_INTERVAL),
             ..Step::act(act)
         }
     }
 }
 
-/// What is said of a backend.
+/// The outcome of an availability check.
 #[derive(Debug, PartialEq)]
 struct Verdict {
     status: &'static str,
@@ -122,7 +122,7 @@ impl Verdict {
         }
     }
 
-    /// The condition to write; `None` when it is there.
+    /// The `Available` condition to write; `None` when it is unchanged.
     fn condition(&self, stored: &Value, now: jiff::Timestamp) -> Option<Value> {
         let conditions = object::at(stored, "status.conditions").and_then(Value::as_array);
         let known = conditions
@@ -144,7 +144,7 @@ impl Verdict {
     }
 }
 
-/// Why a backend need not even be asked.
+/// Why a backend is unavailable without asking it: its Service or endpoints are missing.
 fn unreachable(remote: &Remote, service: Option<&Value>, slices: &[Value]) -> Option<Verdict> {
     let (name, namespace, port) = (
         &remote.service.name,

@@ -1,12 +1,12 @@
-//! ClusterRoles that are the sum of others get their rules.
+//! ClusterRole aggregation controller: fills in the rules of ClusterRoles with an `aggregationRule`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::Place;
-use super::work::{self, Controller, Queue, Step};
+use super::ObjectKey;
+use super::work_queue::{self, Controller, Step, WorkQueue};
 use crate::auth::aggregate;
 use crate::loopback::Loopback;
 use crate::selector::LabelSelector;
@@ -24,20 +24,20 @@ pub(super) fn start(server: &Arc<Server>) {
         client: server.loopback(NAME),
         aggregated: BTreeMap::new(),
     };
-    let mut queue = Queue::new();
+    let mut queue = WorkQueue::new();
     for entry in server.store.bucket(&ROLES.into()).list("").0 {
         aggregation.remember(&entry);
     }
     for name in aggregation.aggregated.keys() {
         queue.add(name.clone());
     }
-    tokio::spawn(work::run(server.clone(), feed, known, aggregation, queue));
+    tokio::spawn(work_queue::run(server.clone(), feed, known, aggregation, queue));
 }
 
 struct Aggregation {
     server: Arc<Server>,
     client: Loopback,
-    /// The roles that are sums, and what they choose.
+    /// Aggregated roles and their selectors.
     aggregated: BTreeMap<Arc<str>, Vec<LabelSelector>>,
 }
 
@@ -71,7 +71,7 @@ impl Controller for Aggregation {
     /// A ClusterRole.
     type Key = Arc<str>;
 
-    fn note(&mut self, event: &Event, queue: &mut Queue<Arc<str>>) {
+    fn handle_event(&mut self, event: &Event, queue: &mut WorkQueue<Arc<str>>) {
         if &*event.bucket != ROLES {
             return;
         }
@@ -96,10 +96,10 @@ impl Controller for Aggregation {
         }
     }
 
-    fn decide(&mut self, name: &Arc<str>, _: &mut Queue<Arc<str>>) -> Step {
+    fn decide(&mut self, name: &Arc<str>, _: &mut WorkQueue<Arc<str>>) -> Step {
         let bucket = self.server.store.bucket(&ROLES.into());
         let (Some(entry), Some(selectors)) = (bucket.get(name), self.aggregated.get(name)) else {
-            return Step::rest();
+            return Step::idle();
         };
         let chosen = bucket.list("").0.into_iter();
         let chosen: Vec<Value> = chosen
@@ -110,10 +110,10 @@ impl Controller for Aggregation {
         let rules = aggregate(&role, &chosen).unwrap_or_default();
         let present = role.get("rules").and_then(Value::as_array);
         if present.map_or(&[][..], Vec::as_slice) == rules.as_slice() {
-            return Step::rest();
+            return Step::idle();
         }
-        let Some(path) = Place::new(&ROLES.into(), name).path(&self.server) else {
-            return Step::rest();
+        let Some(path) = ObjectKey::new(&ROLES.into(), name).path(&self.server) else {
+            return Step::idle();
         };
         let client = self.client.clone();
         let sum = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",

@@ -1,11 +1,11 @@
-//! The status of PodDisruptionBudgets follows their pods.
+//! Disruption controller: keeps the status of PodDisruptionBudgets in step with their pods.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::work::{self, Controller, Queue, Step};
+use super::work_queue::{self, Controller, Step, WorkQueue};
 use crate::disruption::{self, BUDGETS, Observed, counts_scale};
 use crate::loopback::Loopback;
 use crate::object;
@@ -27,18 +27,18 @@ pub(super) fn start(server: &Arc<Server>) {
         client,
         selectors: BTreeMap::new(),
     };
-    let mut queue = Queue::new();
+    let mut queue = WorkQueue::new();
     for entry in server.store.bucket(&BUDGETS.into()).list("").0 {
         disruptions.learn(&entry);
         queue.add(entry.key.clone());
     }
-    tokio::spawn(work::run(server.clone(), feed, known, disruptions, queue));
+    tokio::spawn(work_queue::run(server.clone(), feed, known, disruptions, queue));
 }
 
 struct Disruptions {
     server: Arc<Server>,
     client: Loopback,
-    /// Which pods each budget is about.
+    /// The selector of each budget.
     selectors: BTreeMap<Arc<str>, LabelSelector>,
 }
 
@@ -46,7 +46,7 @@ impl Controller for Disruptions {
     /// A budget: `namespace/name`.
     type Key = Arc<str>;
 
-    fn note(&mut self, event: &Event, queue: &mut Queue<Arc<str>>) {
+    fn handle_event(&mut self, event: &Event, queue: &mut WorkQueue<Arc<str>>) {
         match &*event.bucket {
             BUDGETS if event.kind == EventKind::Put => {
                 self.learn(&event.entry);
@@ -66,13 +66,13 @@ impl Controller for Disruptions {
         }
     }
 
-    fn decide(&mut self, key: &Arc<str>, _: &mut Queue<Arc<str>>) -> Step {
+    fn decide(&mut self, key: &Arc<str>, _: &mut WorkQueue<Arc<str>>) -> Step {
         let Some(entry) = self.server.store.bucket(&BUDGETS.into()).get(key) else {
-            return Step::rest();
+            return Step::idle();
         };
         let observed = self.observe(&entry);
         let (status, after) = disruption::plan(&observed, self.server.sources.now());
-        let mut step = Step::rest();
+        let mut step = Step::idle();
         if let Some(status) = status {
             let mut budget = observed.budget;
             budget["status"] = status;
@@ -130,7 +130,7 @@ impl Disruptions {
         Observed { budget, pods, wanted }
     }
 
-    /// How many pods the controllers of some pods want altogether. Pods that nobody controls do not count.
+    /// The sum of the desired replicas of the pods' controllers. Pods without a controller do not count.
     fn wanted(&self, pods: &[Value]) -> Result<i64, String> {
         let mut scales: BTreeMap<String, i64> = BTreeMap::new();
         for pod in pods {
@@ -184,7 +184,7 @@ impl Disruptions {
     }
 }
 
-/// The reference to whoever controls an object.
+/// The controller owner reference of an object.
 fn controller(object: &Value) -> Option<Value> {
     let references = object::metadata(object).get("ownerReferences")?.as_array()?;
     references.iter().find(|one| one["controller"] == true).cloned()

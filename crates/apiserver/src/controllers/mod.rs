@@ -1,86 +1,86 @@
-//! What a cluster does by itself: the controllers that stand in for kube-controller-manager.
+//! The built-in controllers, which stand in for kube-controller-manager.
 //!
-//! Each follows the store's feed, keeps the index it needs, and writes through the same door as
-//! everybody else ([`crate::loopback`]), so that admission, validation and managed fields apply.
+//! Each follows the store's feed of events, keeps the index it needs, and writes through the API
+//! ([`crate::loopback`]), so that admission, validation and managed fields apply.
 //!
-//! | module | in place of |
+//! | module | stands in for |
 //! |---|---|
 //! | [`garbage`] | the garbage collector: owner references, and the three ways to delete an owner |
 //! | [`namespaces`] | the namespace controller: empties a namespace that is being deleted |
-//! | [`accounts`] | the service account controller: `default` in every namespace |
-//! | [`api_services`] | the aggregator's checks of backends |
-//! | [`flows`] | the keeper of flow schemas and priority levels |
-//! | [`account_secrets`] | the tokens controller: Secrets that hold a token |
-//! | [`root_authority`] | the root CA publisher: `kube-root-ca.crt` in every namespace |
+//! | [`service_accounts`] | the service account controller: `default` in every namespace |
+//! | [`api_services`] | the aggregator's availability controller |
+//! | [`flow_control`] | the API priority and fairness controller |
+//! | [`service_account_tokens`] | the tokens controller: Secrets that hold a token |
+//! | [`root_ca_publisher`] | the root CA publisher: `kube-root-ca.crt` in every namespace |
 //! | [`cluster_roles`] | the cluster role aggregation controller |
-//! | [`mirrors`] | the EndpointSlice mirroring controller: Endpoints written by hand, as slices |
+//! | [`endpoint_slice_mirroring`] | the EndpointSlice mirroring controller: Endpoints written by hand, as slices |
 //! | [`disruptions`] | the disruption controller: how many pods may be evicted, in the status of budgets |
-//! | [`volumes`] | the persistent volume controller: claims get the volumes that are there |
+//! | [`volumes`] | the persistent volume controller: binds claims to existing volumes |
 //! | [`quotas`] | the resource quota controller: what a namespace uses, in the status of its quotas |
-//! | [`policies`] | the type checker of admission policies |
+//! | [`policy_status`] | the type checker of ValidatingAdmissionPolicies |
 //! | [`workloads`] | the workload controllers, the scheduler and the kubelets: a simulation |
 //!
-//! None of them polls: a look follows an event, a time that was announced, or a refusal.
+//! None of them polls: a reconcile follows an event, a timer, or the back-off after a failed write.
 
-mod account_secrets;
-mod accounts;
 mod api_services;
 mod cluster_roles;
 mod disruptions;
-mod flows;
+mod endpoint_slice_mirroring;
+mod flow_control;
 mod garbage;
-mod mirrors;
 mod namespaces;
-mod place;
-mod policies;
+mod object_key;
+mod policy_status;
 mod quotas;
-mod root_authority;
+mod root_ca_publisher;
+mod service_account_tokens;
+mod service_accounts;
 mod volumes;
-mod work;
+mod work_queue;
 mod workloads;
 
 use std::sync::Arc;
 
 use crate::server::Server;
 
-pub(crate) use place::Place;
+pub(crate) use object_key::ObjectKey;
 pub use workloads::{Simulation, annotations};
 
-/// Under this name the controllers appear in managed fields, as upstream's do.
+/// The field manager of the controllers, as upstream.
 const MANAGER: &str = "kube-controller-manager";
 
 /// Which built-in controllers run; by default, all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Controllers {
-    /// Deletes objects whose owners are gone, and carries out foreground and orphan deletion.
+    /// The garbage collector: background, foreground and orphan deletion.
     pub garbage_collection: bool,
-    /// Empties namespaces that are being deleted, and lets them go.
+    /// Deletes the content of terminating namespaces, then finalizes them.
     pub namespaces: bool,
-    /// Keeps a `default` ServiceAccount and the ConfigMap `kube-root-ca.crt` in every namespace, and fills in Secrets
-    /// for tokens. Without it, pods are not given an account, either.
+    /// Keeps a `default` ServiceAccount and the ConfigMap `kube-root-ca.crt` in every namespace, and fills in token
+    /// Secrets. Without it, the ServiceAccount admission plugin is disabled, too.
     pub service_accounts: bool,
-    /// Finds out whether the backends of APIServices can be reached.
+    /// Checks the availability of the backends of APIServices.
     pub api_services: bool,
-    /// Keeps the flow schemas and priority levels of every cluster, and says which lead nowhere.
+    /// Maintains the bootstrap flow schemas and priority levels, and marks dangling flow schemas.
     pub flows: bool,
-    /// Keeps the rules of aggregated ClusterRoles.
+    /// Fills in the rules of aggregated ClusterRoles.
     pub cluster_roles: bool,
-    /// Mirrors Endpoints that somebody writes by hand as EndpointSlices.
+    /// Mirrors custom Endpoints as EndpointSlices.
     pub mirrors: bool,
-    /// Keeps the status of PodDisruptionBudgets, which evictions ask.
+    /// Keeps the status of PodDisruptionBudgets, which evictions check.
     pub disruptions: bool,
-    /// Keeps the status of ResourceQuotas; they are enforced without it.
+    /// Keeps the status of ResourceQuotas; quotas are enforced without it.
     pub quotas: bool,
-    /// Binds PersistentVolumeClaims to volumes that are there; provisions none.
+    /// Binds PersistentVolumeClaims to existing volumes; provisions none.
     pub volumes: bool,
-    /// Checks the types of what ValidatingAdmissionPolicies say, and writes it into their status.
+    /// Type checks ValidatingAdmissionPolicies and writes warnings into their status.
     pub policy_types: bool,
-    /// Runs workloads without running anything: pods that start, become ready, fail and end by script.
+    /// Simulates the workload controllers, the scheduler and kubelets: pods run nothing, but become ready, fail and end.
     pub workloads: Option<Simulation>,
 }
 
 impl Controllers {
-    /// All of them.
+    /// All controllers.
     pub fn all() -> Self {
         Self {
             garbage_collection: true,
@@ -98,7 +98,7 @@ impl Controllers {
         }
     }
 
-    /// None of them: objects stay as their writers leave them.
+    /// No controllers: objects stay as clients write them.
     pub fn none() -> Self {
         Self {
             garbage_collection: false,
@@ -123,7 +123,7 @@ impl Default for Controllers {
     }
 }
 
-/// Starts the controllers; what they need to know of the past they read from the store.
+/// Starts the enabled controllers; each builds its index from the store first.
 pub(crate) fn start(server: &Arc<Server>, controllers: &Controllers) {
     if controllers.garbage_collection {
         garbage::start(server);
@@ -132,9 +132,9 @@ pub(crate) fn start(server: &Arc<Server>, controllers: &Controllers) {
         namespaces::start(server);
     }
     if controllers.service_accounts {
-        accounts::start(server);
-        account_secrets::start(server);
-        root_authority::start(server);
+        service_accounts::start(server);
+        service_account_tokens::start(server);
+        root_ca_publisher::start(server);
     }
     if controllers.cluster_roles {
         cluster_roles::start(server);
@@ -143,10 +143,10 @@ pub(crate) fn start(server: &Arc<Server>, controllers: &Controllers) {
         api_services::start(server);
     }
     if controllers.flows {
-        flows::start(server);
+        flow_control::start(server);
     }
     if controllers.mirrors {
-        mirrors::start(server);
+        endpoint_slice_mirroring::start(server);
     }
     if controllers.disruptions {
         disruptions::start(server);
@@ -158,7 +158,7 @@ pub(crate) fn start(server: &Arc<Server>, controllers: &Controllers) {
         volumes::start(server);
     }
     if controllers.policy_types {
-        policies::start(server);
+        policy_status::start(server);
     }
     if let Some(simulation) = &controllers.workloads {
         workloads::start(server, simulation.clone());

@@ -1,4 +1,4 @@
-//! The status of ResourceQuotas: what is allowed, and how much of it is used.
+//! ResourceQuota controller: keeps `status.hard` and `status.used`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cambium_builtin::Amounts;
 use serde_json::{Value, json};
 
-use super::work::{self, Controller, Queue, Step};
+use super::work_queue::{self, Controller, Step, WorkQueue};
 use crate::loopback::Loopback;
 use crate::object;
 use crate::quota::{QUOTAS, bucket_of};
@@ -24,18 +24,18 @@ pub(super) fn start(server: &Arc<Server>) {
         client,
         counted: BTreeMap::new(),
     };
-    let mut queue = Queue::new();
+    let mut queue = WorkQueue::new();
     for entry in server.store.bucket(&QUOTAS.into()).list("").0 {
         quotas.learn(&entry);
         queue.add(entry.key.clone());
     }
-    tokio::spawn(work::run(server.clone(), feed, known, quotas, queue));
+    tokio::spawn(work_queue::run(server.clone(), feed, known, quotas, queue));
 }
 
 struct Quotas {
     server: Arc<Server>,
     client: Loopback,
-    /// Of each quota, the buckets whose objects it counts.
+    /// The buckets whose objects each quota counts.
     counted: BTreeMap<Arc<str>, BTreeSet<Box<str>>>,
 }
 
@@ -43,7 +43,7 @@ impl Controller for Quotas {
     /// A quota: `namespace/name`.
     type Key = Arc<str>;
 
-    fn note(&mut self, event: &Event, queue: &mut Queue<Arc<str>>) {
+    fn handle_event(&mut self, event: &Event, queue: &mut WorkQueue<Arc<str>>) {
         let (key, namespace) = (&event.entry.key, event.entry.namespace());
         if &*event.bucket == QUOTAS {
             match event.kind {
@@ -75,14 +75,14 @@ impl Controller for Quotas {
         }
     }
 
-    fn decide(&mut self, key: &Arc<str>, _: &mut Queue<Arc<str>>) -> Step {
+    fn decide(&mut self, key: &Arc<str>, _: &mut WorkQueue<Arc<str>>) -> Step {
         let Some(entry) = self.server.store.bucket(&QUOTAS.into()).get(key) else {
-            return Step::rest();
+            return Step::idle();
         };
         let used = self.server.quotas.used(&self.server, &entry);
         let mut quota = entry.value();
         let Some(status) = status(&quota, &used) else {
-            return Step::rest();
+            return Step::idle();
         };
         quota["status"] = status;
         let (client, path) = (
@@ -112,7 +112,7 @@ impl Quotas {
     }
 }
 
-/// Whether an object that was written may use another amount than before. What is only counted is there or not.
+/// Whether an event can change the usage of a quota. Objects that are only counted do so when created or deleted.
 fn may_count(event: &Event) -> bool {
     let has_amounts = matches!(
         &*event.bucket,
@@ -121,7 +121,7 @@ fn may_count(event: &Event) -> bool {
     has_amounts || event.previous.is_none()
 }
 
-/// The status that a quota should have, unless it has it.
+/// The new status of a quota; `None` if it is unchanged.
 fn status(quota: &Value, used: &Amounts) -> Option<Value> {
     let hard = Amounts::of(object::at(quota, "spec.hard"));
     let is = |field: &str| Amounts::of(object::at(quota, field));

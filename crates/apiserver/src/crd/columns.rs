@@ -13,7 +13,7 @@ pub(super) struct Column {
     path: Option<JsonPath>,
 }
 
-/// The columns that a version declares, or the age when it declares none.
+/// The `additionalPrinterColumns` of a version; the age when there are none.
 pub(super) fn compile(declared: &[Value]) -> Vec<Column> {
     let age = [
         json!({"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp",
@@ -39,7 +39,7 @@ pub(super) fn compile(declared: &[Value]) -> Vec<Column> {
     declared.iter().map(compile).collect()
 }
 
-/// The headings of a Table.
+/// The `columnDefinitions` of a Table.
 pub(super) fn definitions(columns: &[Column]) -> Vec<Value> {
     let name = json!({
         "name": "Name", "type": "string", "format": "name", "priority": 0,
@@ -64,7 +64,7 @@ pub(super) fn cells(columns: &[Column], value: &Value, now: Timestamp) -> Vec<Va
         .collect()
 }
 
-/// A value in a column of a type; null when it does not fit.
+/// The cell for a value; null when it does not match the column's type.
 fn shown(kind: &str, value: &Value, now: Timestamp) -> Value {
     match (kind, value) {
         (_, Value::Null) => Value::Null,

@@ -1,4 +1,4 @@
-//! Keeps the registry in step with the CRDs: accepts names, establishes, publishes, cleans up, withdraws.
+//! CRD controller: accepts names, establishes and publishes CRDs, and finalizes deleted ones.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,18 +12,18 @@ use crate::object;
 use crate::server::Server;
 use crate::store::{Bucket, Entry, Event};
 
-/// How long whoever watches a kind may take to hear of its end.
-const HEARD: Duration = Duration::from_mins(1);
+/// How long watchers of a removed kind have to receive the deletion events.
+const WATCHER_GRACE: Duration = Duration::from_mins(1);
 const PATH: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// Publishes the CRDs that are there already, before the first request is answered.
+/// Publishes the stored CRDs, before the first request is answered.
 pub(crate) async fn load(server: &Arc<Server>) {
     for entry in server.store.bucket(&server.definitions).list("").0 {
         follow(server, &entry).await;
     }
 }
 
-/// Follows CRDs, and the objects of those that are going, until the server stops.
+/// Follows CRDs, and the objects of terminating ones, until the server stops.
 pub(crate) async fn run(server: Arc<Server>, mut feed: mpsc::UnboundedReceiver<Arc<Event>>) {
     loop {
         tokio::select! {
@@ -45,7 +45,7 @@ async fn react(server: &Arc<Server>, event: &Event) {
                 withdraw(server, &event.entry.key);
                 server.announce();
                 tokio::spawn(forget(server.clone(), event.entry.clone()));
-                // Names that were taken are free now.
+                // A CRD with a name conflict may get the names that are free now.
                 for entry in definitions.list("").0 {
                     follow(server, &entry).await;
                 }
@@ -53,7 +53,7 @@ async fn react(server: &Arc<Server>, event: &Event) {
         }
         return;
     }
-    // An object of a terminating CRD is gone: perhaps it was the last.
+    // A custom resource of a terminating CRD was deleted: if it was the last, the CRD can be finalized.
     let Some((group, plural)) = event.bucket.split_once('/') else {
         return;
     };
@@ -65,10 +65,10 @@ async fn react(server: &Arc<Server>, event: &Event) {
     }
 }
 
-/// Lets go of the past of a kind that is gone, once everybody has heard of its end.
+/// Drops the watch history of a removed kind, once watchers have received the deletion events.
 async fn forget(server: Arc<Server>, definition: Arc<Entry>) {
     tokio::select! {
-        () = tokio::time::sleep(HEARD) => {}
+        () = tokio::time::sleep(WATCHER_GRACE) => {}
         () = server.stopping() => return,
     }
     if server
@@ -81,13 +81,13 @@ async fn forget(server: Arc<Server>, definition: Arc<Entry>) {
     }
 }
 
-/// The group of a CRD, and the plural of its resource.
+/// The group and resource name of a CRD.
 fn resource(crd: &Value) -> (&str, &str) {
     let text = |pointer: &str| crd.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     (text("/spec/group"), text("/spec/names/plural"))
 }
 
-/// Where the objects of a CRD are.
+/// The bucket of a CRD's objects.
 fn bucket(server: &Server, crd: &Value) -> Arc<Bucket> {
     let (group, plural) = resource(crd);
     server.store.bucket(&format!("{group}/{plural}").into())
@@ -115,16 +115,16 @@ async fn follow(server: &Arc<Server>, entry: &Arc<Entry>) {
         let is_new = !names::is_true(&crd, "Established");
         let mut next = crd;
         next["status"] = status;
-        // What will be established is served while the disk is still told so: should that fail, the
-        // same decision follows from the CRD again.
+        // Serve the resources before the status is written, so that a client that reads `Established` can use them
+        // at once. If the write fails, the next event of the CRD leads to the same decision.
         if names::is_true(&next, "Established") {
             if is_new {
-                // What an earlier CRD of this name had is nobody's past.
+                // A watch must not see the history of an earlier CRD of the same name.
                 bucket(server, &next).forget(entry.revision);
             }
             publish(server, entry, &next);
         }
-        // The write comes back as an event, with which everything else goes on.
+        // The event of this write continues with publishing and clean-up.
         if write_status(&client, &next).await {
             server.announce();
         }
@@ -140,31 +140,31 @@ async fn follow(server: &Arc<Server>, entry: &Arc<Entry>) {
     }
 }
 
-/// Writes the status; whether it is stored now.
+/// Updates the status; returns whether it succeeded.
 async fn write_status(client: &Loopback, crd: &Value) -> bool {
     let path = format!("{PATH}/{}/status", object::name(crd));
     let Err(refused) = client.update(&path, crd).await else {
         return true;
     };
-    // Somebody else changed it: their event brings us back here.
+    // A conflict means a concurrent write, whose event triggers another attempt.
     if !matches!(refused.reason(), "Conflict" | "NotFound") {
         tracing::warn!(
             crd = object::name(crd),
             message = refused.message(),
-            "the status could not be written"
+            "failed to update the status of a CustomResourceDefinition"
         );
     }
     false
 }
 
-/// Puts the resources of a CRD into the registry, unless they are there as they should be.
+/// Adds the resources of a CRD to the registry, if they have changed.
 fn publish(server: &Arc<Server>, entry: &Arc<Entry>, crd: &Value) {
     let name = object::name(crd);
     let registry = server.registry();
     let known = registry
         .all()
         .find_map(|served| served.custom().filter(|(definition, _)| definition.name == name));
-    // The terminating condition matters to verbs, the rest of the status does not.
+    // Only the condition Terminating matters to the verbs; other status changes must not replace the registry.
     let terminating = names::is_true(crd, "Terminating");
     let same = |definition: &Definition| {
         definition.raw.get("spec") == crd.get("spec") && definition.terminating == terminating
@@ -172,6 +172,7 @@ fn publish(server: &Arc<Server>, entry: &Arc<Entry>, crd: &Value) {
     if known.is_some_and(|(definition, _)| same(definition)) {
         return;
     }
+    // A changed spec may have changed the schema: objects written before it must be pruned and defaulted when read.
     let since = match known {
         Some((definition, _)) if definition.raw.get("spec") == crd.get("spec") => definition.since,
         _ => entry.revision,
@@ -179,7 +180,7 @@ fn publish(server: &Arc<Server>, entry: &Arc<Entry>, crd: &Value) {
     let Some(definition) = Definition::compile(crd, since) else {
         tracing::error!(
             crd = name,
-            "the schema is not structural; its resources are not served"
+            "schema is not structural; resources of the CustomResourceDefinition are not served"
         );
         return;
     };
@@ -194,7 +195,7 @@ fn publish(server: &Arc<Server>, entry: &Arc<Entry>, crd: &Value) {
                 .is_none_or(|(other, _)| other.name != definition.name)
         });
         for served in definition.served() {
-            // Built-in resources are not for a CRD to replace.
+            // A CRD must not replace a built-in resource.
             if registry
                 .find(&served.group, &served.version, &served.plural)
                 .is_none()
@@ -217,7 +218,7 @@ fn withdraw(server: &Server, name: &str) {
     }
 }
 
-/// Deletes the objects of a CRD that is going; when none is left, lets the CRD go.
+/// Deletes the objects of a terminating CRD; removes the finalizer when none is left.
 async fn clean_up(server: &Arc<Server>, client: &Loopback, crd: &Value, now: &str) {
     let (group, plural) = resource(crd);
     let entries = bucket(server, crd).list("").0;
@@ -228,7 +229,7 @@ async fn clean_up(server: &Arc<Server>, client: &Loopback, crd: &Value, now: &st
             .collect();
         let mut next = crd.clone();
         object::metadata_mut(&mut next).insert("finalizers".to_owned(), json!(finalizers));
-        // A conflict means a newer state, whose event brings us back.
+        // A conflict means a concurrent write, whose event triggers another attempt.
         let _ = client
             .update(&format!("{PATH}/{}", object::name(crd)), &next)
             .await;
@@ -265,7 +266,7 @@ async fn clean_up(server: &Arc<Server>, client: &Loopback, crd: &Value, now: &st
             namespace => format!("/namespaces/{namespace}"),
         };
         let path = format!("/apis/{group}/{version}{place}/{plural}/{}", entry.name());
-        // What is already gone, or waits for its finalizers, needs nothing more from us.
+        // Errors are ignored: the object is gone already, or waits for its finalizers.
         let _ = client
             .delete(&path, &json!({"preconditions": {"uid": &*entry.uid}}))
             .await;

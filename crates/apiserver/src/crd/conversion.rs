@@ -1,4 +1,4 @@
-//! Conversion between the versions of a CRD: by webhook, or by changing the version's name.
+//! Conversion between versions of a CRD: strategy `Webhook`, or `None`, which only changes `apiVersion`.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::server::Server;
 use crate::status::{Result, Status};
 use crate::validation::metadata;
 
-/// A conversion webhook gets this long, always.
+/// Timeout of a conversion webhook; it is not configurable, as upstream.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Definition {
@@ -35,20 +35,22 @@ impl Definition {
             }
             return Ok(objects);
         }
+        // One ConversionReview for all objects: a list calls the webhook once, not once per object.
         let given: Vec<Value> = stale.iter().map(|index| objects[*index].clone()).collect();
-        let converted = self.ask(server, &given, &wanted).await?;
+        let converted = self.call_webhook(server, &given, &wanted).await?;
         for (index, value) in stale.into_iter().zip(converted) {
             objects[index] = value;
         }
         if let Some(target) = self.versions.iter().find(|one| one.name == version) {
             for object in &mut objects {
+                // A webhook may return fields that the target schema does not specify.
                 target.pipeline.prune(object);
             }
         }
         Ok(objects)
     }
 
-    async fn ask(&self, server: &Server, given: &[Value], wanted: &str) -> Result<Vec<Value>> {
+    async fn call_webhook(&self, server: &Server, given: &[Value], wanted: &str) -> Result<Vec<Value>> {
         let kind = self
             .raw
             .pointer("/spec/names/kind")
@@ -103,6 +105,7 @@ impl Definition {
             return Err(fail("no response provided".to_owned()));
         };
         let answered = response["uid"].as_str().unwrap_or_default();
+        // Only v1 requires the response to repeat the UID.
         if review_version == "v1" && answered != uid {
             return Err(fail(format!("expected response.uid={uid:?}, got {answered:?}")));
         }
@@ -149,7 +152,7 @@ fn place(why: &str, index: usize) -> String {
     }
 }
 
-/// Checks a converted object, and restores what a webhook may not touch.
+/// Validates a converted object, and restores the metadata that a webhook may not change.
 fn settle(mut new: Value, old: &Value, wanted: &str) -> Result<Value, String> {
     let text = |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
     let (version, kind) = (text(&new, "apiVersion"), text(&new, "kind"));
@@ -177,6 +180,7 @@ fn settle(mut new: Value, old: &Value, wanted: &str) -> Result<Value, String> {
             return Err(format!("must have the same {label}: {before} != {after}"));
         }
     }
+    // A webhook may convert labels and annotations only; all other metadata is restored.
     let mut restored = object::metadata(old).clone();
     for field in ["labels", "annotations"] {
         restored.remove(field);

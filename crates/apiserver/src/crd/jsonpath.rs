@@ -1,4 +1,4 @@
-//! The simple JSON paths of printer columns and scale: fields, indexes, wildcards, one filter.
+//! The JSONPath subset of printer columns and scale: fields, indexes, wildcards, one filter.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ enum Step {
     Field(String),
     Index(i64),
     Every,
-    /// `[?(@.path op value)]`; no operator means that the path is there.
+    /// `[?(@.path op value)]`; without an operator it tests that the path exists.
     Filter(JsonPath, Option<(Comparison, Value)>),
 }
 
@@ -24,7 +24,7 @@ enum Comparison {
 }
 
 impl JsonPath {
-    /// Parses `.a.b[0]['c.d'][?(@.type=="Ready")].status`; `None` when it is none of ours.
+    /// Parses `.a.b[0]['c.d'][?(@.type=="Ready")].status`; `None` when it is not supported.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut steps = Vec::new();
         let mut rest = text.trim().strip_prefix('$').unwrap_or_else(|| text.trim());
@@ -49,7 +49,7 @@ impl JsonPath {
         Some(Self(steps))
     }
 
-    /// Everything the path leads to.
+    /// All values at the path.
     pub(super) fn find<'a>(&self, value: &'a Value) -> Vec<&'a Value> {
         let mut found = vec![value];
         for step in &self.0 {
@@ -104,7 +104,7 @@ fn passes(path: &JsonPath, test: Option<&(Comparison, Value)>, item: &Value) -> 
     }
 }
 
-/// A field's name up to the next step; a backslash takes the next character as it is.
+/// A field's name up to the next step; a backslash escapes the next character.
 fn field(text: &str) -> (String, &str) {
     let mut name = String::new();
     let mut characters = text.char_indices();
@@ -118,7 +118,7 @@ fn field(text: &str) -> (String, &str) {
     (name, "")
 }
 
-/// Where the bracket that was opened closes, past quotes and inner brackets.
+/// The position of the closing bracket, past quotes and inner brackets.
 fn closing(text: &str) -> Option<usize> {
     let (mut depth, mut quote) = (0, None);
     for (at, character) in text.char_indices() {

@@ -1,4 +1,4 @@
-//! Resources that a CustomResourceDefinition defines.
+//! CustomResourceDefinitions and the resources that they define.
 //!
 //! ```text
 //! CRD written ─► validation (at the door) ─► controller: names, conditions, clean-up
@@ -19,7 +19,7 @@ mod validation;
 pub(crate) use controller::{load, run};
 pub(crate) use definition::{Definition, Version};
 pub(crate) use names::mark_deleted;
-pub(crate) use validation::{note_stored_versions, validate};
+pub(crate) use validation::{record_stored_versions, validate};
 
-/// Keeps a CRD until its objects are gone.
+/// The finalizer that keeps a CRD until its objects are deleted.
 pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";

@@ -1,4 +1,4 @@
-//! The names a CRD asks for and gets, and the conditions that tell of it. Pure.
+//! Name acceptance of CRDs: `status.acceptedNames`, and the conditions NamesAccepted and Established. Pure.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::CLEANUP;
 use crate::object;
 
-/// What a CRD's status should be, given the other CRDs of its group; `None` when it is that already.
+/// The new status of a CRD, given the other CRDs of its group; `None` when it is unchanged.
 pub(super) fn status(crd: &Value, others: &[Value], now: &str) -> Option<Value> {
     let wanted = crd.pointer("/spec/names").cloned().unwrap_or_default();
     let had = crd.pointer("/status/acceptedNames").cloned().unwrap_or_default();
@@ -114,7 +114,7 @@ pub(super) fn is_true(crd: &Value, kind: &str) -> bool {
         .any(|one| one["type"] == kind && one["status"] == "True")
 }
 
-/// Sets a condition; the time moves only when the status does.
+/// Sets a condition; `lastTransitionTime` changes only with the status.
 pub(super) fn set_condition(
     status: &mut Value,
     kind: &str,
@@ -144,7 +144,7 @@ pub(super) fn set_condition(
     }
 }
 
-/// Notes on a CRD that is being deleted that its objects go first.
+/// Sets the condition Terminating on a CRD that is being deleted.
 pub(crate) fn mark_deleted(crd: &mut Value, now: &str) {
     if object::is_deleting(crd) || !is_true(crd, "Established") {
         return;
@@ -167,7 +167,7 @@ pub(crate) fn mark_deleted(crd: &mut Value, now: &str) {
     crd["status"] = status;
 }
 
-/// Names that other CRDs of the group have.
+/// The accepted names of other CRDs in the group.
 fn taken(others: &[Value]) -> (HashSet<String>, HashSet<String>) {
     let (mut resources, mut kinds) = (HashSet::new(), HashSet::new());
     for names in others

@@ -1,4 +1,4 @@
-//! Which CRDs are refused, with upstream's words. Pure.
+//! Validation of CRDs, with upstream's messages. Pure.
 
 use cambium_cel::rules::check_schema_rules;
 use cambium_schema::{FieldError, FieldPath, JsonType, names};
@@ -23,7 +23,7 @@ const COLUMN_FORMATS: [&str; 10] = [
 const SELECTABLE_FIELDS: usize = 8;
 const APPROVAL: &str = "api-approved.kubernetes.io";
 
-/// What is wrong with a CRD, by itself and as a change of `old`.
+/// Validates a CRD, and its update from `old`.
 pub(crate) fn validate(crd: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let spec = FieldPath::new("spec");
     let mut errors = Vec::new();
@@ -65,8 +65,8 @@ pub(crate) fn validate(crd: &Value, old: Option<&Value>) -> Vec<FieldError> {
     errors
 }
 
-/// Keeps the list of versions in which objects may be stored.
-pub(crate) fn note_stored_versions(crd: &mut Value, old: Option<&Value>) {
+/// Adds the storage version to `status.storedVersions`.
+pub(crate) fn record_stored_versions(crd: &mut Value, old: Option<&Value>) {
     let before = old
         .and_then(|old| old.pointer("/status/storedVersions"))
         .and_then(Value::as_array);
@@ -560,7 +560,7 @@ fn stored_versions(crd: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Groups of the Kubernetes community need its approval.
+/// Groups under `*.k8s.io` and `*.kubernetes.io` need the annotation `api-approved.kubernetes.io`.
 fn approval(crd: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let group = text(crd, "spec.group");
     let protected = ["k8s.io", "kubernetes.io"]

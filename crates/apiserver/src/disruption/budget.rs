@@ -1,4 +1,4 @@
-//! The status of a budget.
+//! Computes the status of a PodDisruptionBudget.
 
 use std::time::Duration;
 
@@ -8,26 +8,26 @@ use serde_json::{Map, Value, json};
 use super::{is_ready, set_allowed, set_condition};
 use crate::object;
 
-/// How long an eviction may take to delete its pod.
+/// A pod in `disruptedPods` counts as disrupted for this long, even if it was not deleted.
 const DELETION_TIMEOUT: SignedDuration = SignedDuration::from_secs(120);
 
-/// A budget and what it is about.
+/// A budget and its pods.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Observed {
     pub(crate) budget: Value,
     /// The pods that it selects.
     pub(crate) pods: Vec<Value>,
-    /// How many pods their controllers want altogether, or why that is not known; asked if [`counts_scale`].
+    /// The desired replicas of the pods' controllers, or an error; only needed if [`counts_scale`].
     pub(crate) wanted: Result<i64, String>,
 }
 
-/// Whether a budget is a part of what the controllers of its pods want, and not a number of its own.
+/// Whether the budget is relative to the controllers' scale (`maxUnavailable`, or a percentage).
 pub(crate) fn counts_scale(budget: &Value) -> bool {
     let set = |field: &str| object::at(budget, field).filter(|value| !value.is_null());
     set("spec.maxUnavailable").is_some() || set("spec.minAvailable").is_some_and(Value::is_string)
 }
 
-/// The status that a budget should have, unless it has it; and when to look again.
+/// The new status, or `None` if it is unchanged; and when to requeue.
 pub(crate) fn plan(observed: &Observed, now: Timestamp) -> (Option<Value>, Option<Duration>) {
     let budget = &observed.budget;
     let before = budget.get("status").cloned().unwrap_or_else(|| json!({}));
@@ -60,7 +60,7 @@ pub(crate) fn plan(observed: &Observed, now: Timestamp) -> (Option<Value>, Optio
     ((status != before).then_some(status), after)
 }
 
-/// How many pods are expected, and how many of them must be healthy.
+/// `expectedPods` and `desiredHealthy`.
 fn needed(observed: &Observed) -> Result<(i64, i64), String> {
     let field = |name: &str| object::at(&observed.budget, name).filter(|value| !value.is_null());
     if let Some(most) = field("spec.maxUnavailable") {
@@ -80,7 +80,7 @@ fn needed(observed: &Observed) -> Result<(i64, i64), String> {
     }
 }
 
-/// A number, or a percentage of one, rounded up.
+/// An IntOrString: a number, or a percentage of a total, rounded up.
 fn scaled(value: &Value, whole: i64) -> Result<i64, String> {
     if let Some(number) = value.as_i64() {
         return Ok(number);
@@ -93,7 +93,7 @@ fn scaled(value: &Value, whole: i64) -> Result<i64, String> {
     Ok((percentage.saturating_mul(whole) + 99).div_euclid(100))
 }
 
-/// Pods that an eviction is about to delete; and when the first of them should be gone.
+/// The `disruptedPods` that still count; and when the first of them expires.
 fn disrupted(observed: &Observed, now: Timestamp) -> (Map<String, Value>, Option<Duration>) {
     let told = object::at(&observed.budget, "status.disruptedPods").and_then(Value::as_object);
     let mut kept = Map::new();

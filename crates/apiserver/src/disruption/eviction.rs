@@ -1,4 +1,4 @@
-//! Whether a pod may be evicted.
+//! Decides whether an eviction is allowed by a PodDisruptionBudget.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -8,19 +8,19 @@ use crate::object;
 use crate::status::{Cause, Status};
 
 const WOULD_VIOLATE: &str = "Cannot evict pod as it would violate the pod's disruption budget.";
-/// More pods than this are never about to go at one time.
+/// Limit of `disruptedPods`, as upstream.
 const MOST_DISRUPTED: usize = 2000;
 
-/// What a budget says about a pod.
+/// How an eviction counts against a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It was missing already: nothing is used up.
+    /// The pod was unhealthy already: no disruption is used up.
     Free,
-    /// One of the allowed disruptions is used up, if there is one.
+    /// One of `disruptionsAllowed` is used up.
     Charged,
 }
 
-/// Whether a pod's end disturbs nobody: it has ended, has not begun, or is going.
+/// Whether a pod can be evicted whatever its budgets are: it is finished, pending, or terminating.
 pub(crate) fn may_ignore_budgets(pod: &Value) -> bool {
     let phase = object::at(pod, "status.phase")
         .and_then(Value::as_str)
@@ -28,7 +28,7 @@ pub(crate) fn may_ignore_budgets(pod: &Value) -> bool {
     matches!(phase, "Succeeded" | "Failed" | "Pending") || object::is_deleting(pod)
 }
 
-/// What a budget says about a pod.
+/// How an eviction counts against a budget.
 pub(crate) fn verdict(budget: &Value, pod: &Value) -> Verdict {
     if is_ready(pod) {
         return Verdict::Charged;
@@ -42,7 +42,7 @@ pub(crate) fn verdict(budget: &Value, pod: &Value) -> Verdict {
     }
 }
 
-/// The budget's status with one more disruption in it, or why there is none left.
+/// The budget's status with one more disrupted pod, or a 429 if none is allowed.
 pub(crate) fn charged(budget: &Value, pod: &str, now: Timestamp) -> Result<Value, Status> {
     let name = object::name(budget);
     if number(budget, "status.observedGeneration") < object::generation(budget) {
@@ -71,13 +71,13 @@ pub(crate) fn charged(budget: &Value, pod: &str, now: Timestamp) -> Result<Value
     Ok(status)
 }
 
-/// 429: the budget's numbers are not those of its pods yet.
+/// 429: the budget's status is outdated (`observedGeneration`).
 pub(crate) fn too_many(budget: &str) -> Status {
     let message = format!("The disruption budget {budget} is still being processed by the server.");
     because(10, message)
 }
 
-/// 429: the budget allows no disruption now.
+/// 429: the budget allows no disruption.
 fn refusal(budget: &Value) -> Status {
     let name = object::name(budget);
     let conditions = object::at(budget, "status.conditions").and_then(Value::as_array);

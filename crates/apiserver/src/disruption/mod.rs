@@ -1,7 +1,7 @@
-//! PodDisruptionBudgets: how many pods may be missing on purpose.
+//! PodDisruptionBudgets: limits on voluntary disruptions (evictions).
 //!
-//! A controller keeps each budget's status in step with its pods ([`budget`]); an eviction asks the status, and takes
-//! from it what it uses up before it deletes the pod ([`eviction`]). Both are decided by pure functions.
+//! The disruption controller keeps the status of each budget ([`budget`]); an eviction decrements `disruptionsAllowed` in
+//! the status before it deletes the pod ([`eviction`]). Both are pure functions.
 
 mod budget;
 mod eviction;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::object;
 
-/// Where budgets are kept.
+/// The bucket of PodDisruptionBudgets.
 pub(crate) const BUDGETS: &str = "policy/poddisruptionbudgets";
 
 /// Whether a pod is ready.
@@ -26,14 +26,14 @@ fn is_ready(pod: &Value) -> bool {
         .any(|one| one["type"] == "Ready" && one["status"] == "True")
 }
 
-/// A number of a status; 0 when it is missing.
+/// A number in the status; 0 when it is missing.
 fn number(budget: &Value, path: &str) -> i64 {
     object::at(budget, path)
         .and_then(Value::as_i64)
         .unwrap_or_default()
 }
 
-/// Writes the condition that says whether pods may be disrupted; the time is that of its last change.
+/// Sets the condition `DisruptionAllowed`.
 fn set_condition(status: &mut Value, allowed: &str, reason: &str, message: &str, now: Timestamp) {
     let generation = status["observedGeneration"].clone();
     let mut conditions = status["conditions"].as_array().cloned().unwrap_or_default();
@@ -56,7 +56,7 @@ fn set_condition(status: &mut Value, allowed: &str, reason: &str, message: &str,
     status["conditions"] = json!(conditions);
 }
 
-/// The condition that follows from the number of disruptions that are allowed.
+/// Sets `DisruptionAllowed` from `disruptionsAllowed`.
 fn set_allowed(status: &mut Value, now: Timestamp) {
     match status["disruptionsAllowed"].as_i64().unwrap_or_default() > 0 {
         true => set_condition(status, "True", "SufficientPods", "", now),

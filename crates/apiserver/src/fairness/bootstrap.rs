@@ -1,39 +1,39 @@
-//! The flow schemas and priority levels that every cluster has, and how they are kept.
+//! The mandatory and suggested flow schemas and priority levels, and their maintenance.
 
 use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
 use super::{FLOW_SCHEMAS, PRIORITY_LEVELS};
-use crate::bootstrap::{Stencil, TIME};
+use crate::bootstrap::{ObjectTemplate, TIME};
 use crate::object;
 use crate::server::Server;
 use crate::store::Write;
 
-/// Says whether an object follows the server's own idea of it.
+/// Whether the spec of an object is reconciled with its bootstrap configuration.
 const AUTO_UPDATE: &str = "apf.kubernetes.io/autoupdate-spec";
 const API_VERSION: &str = "flowcontrol.apiserver.k8s.io/v1";
-/// Under these names Kubernetes writes them, and what becomes of them.
+/// The field managers of the objects and of their status, as upstream.
 const PRODUCER: &str = "api-priority-and-fairness-config-producer-v1";
 pub(crate) const CONSUMER: &str = "api-priority-and-fairness-config-consumer-v1";
 
-/// An object that should be there.
+/// A bootstrap object.
 pub(crate) struct Suggestion {
     pub(crate) object: Value,
-    /// It cannot be changed or missing; others can be changed by whoever takes them over.
+    /// Mandatory objects are always restored; suggested ones can be taken over by setting the annotation to false.
     mandatory: bool,
 }
 
-/// What to do about a suggestion.
+/// The write that maintains a bootstrap object.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Upkeep {
     Create(Value),
-    /// The stored object with the spec that it should have.
+    /// The stored object with its spec restored.
     Update(Value),
 }
 
 impl Suggestion {
-    /// Whether it is a PriorityLevelConfiguration; else it is a FlowSchema.
+    /// Whether it is a PriorityLevelConfiguration, and not a FlowSchema.
     pub(crate) fn is_level(&self) -> bool {
         self.object["kind"] == "PriorityLevelConfiguration"
     }
@@ -42,7 +42,7 @@ impl Suggestion {
         object::name(&self.object)
     }
 
-    /// Where objects like it are kept.
+    /// Its bucket.
     fn bucket(&self) -> &'static str {
         match self.is_level() {
             true => PRIORITY_LEVELS,
@@ -50,14 +50,14 @@ impl Suggestion {
         }
     }
 
-    /// What has to be done, given what is stored.
+    /// The write that the stored object needs, if any.
     pub(crate) fn upkeep(&self, stored: Option<&Value>) -> Option<Upkeep> {
         let Some(stored) = stored else {
             return Some(Upkeep::Create(self.object.clone()));
         };
         let follows = match object::annotation(stored, AUTO_UPDATE) {
             Some(value) => value == "true",
-            // Nobody has said; whoever has changed the spec has taken it over.
+            // Without the annotation, a changed spec (generation above 1) means that an operator has taken the object over.
             None => object::generation(stored) == 1,
         };
         let annotated = object::annotation(stored, AUTO_UPDATE) == Some("true");
@@ -71,12 +71,12 @@ impl Suggestion {
     }
 }
 
-/// All of them.
+/// All bootstrap objects.
 pub(crate) static SUGGESTIONS: LazyLock<Vec<Suggestion>> = LazyLock::new(objects);
 
-/// The same as they begin, each with the status that it is going to have.
-static STENCILS: LazyLock<Vec<Stencil>> = LazyLock::new(|| {
-    let stencil = |suggestion: &Suggestion| {
+/// Templates of the bootstrap objects, with their initial status.
+static TEMPLATES: LazyLock<Vec<ObjectTemplate>> = LazyLock::new(|| {
+    let template = |suggestion: &Suggestion| {
         let mut object = suggestion.object.clone();
         let level = object::at(&object, "spec.priorityLevelConfiguration.name").and_then(Value::as_str);
         // Its level is one of them, too.
@@ -85,18 +85,18 @@ static STENCILS: LazyLock<Vec<Stencil>> = LazyLock::new(|| {
         object["status"] =
             condition.map_or_else(|| json!({}), |condition| json!({"conditions": [condition]}));
         object["metadata"]["generation"] = json!(1);
-        Stencil::founded(suggestion.bucket(), object, PRODUCER, status_manager)
+        ObjectTemplate::with_managed_fields(suggestion.bucket(), object, PRODUCER, status_manager)
     };
-    SUGGESTIONS.iter().map(stencil).collect()
+    SUGGESTIONS.iter().map(template).collect()
 });
 
-/// What makes those that are missing.
+/// The writes that create missing objects.
 pub(crate) fn missing(server: &Server) -> Vec<Write> {
-    let missing = STENCILS.iter().filter(|stencil| !stencil.is_there(server));
-    missing.map(|stencil| stencil.write(server)).collect()
+    let missing = TEMPLATES.iter().filter(|template| !template.exists(server));
+    missing.map(|template| template.write(server)).collect()
 }
 
-/// The condition that a flow schema should have; `None` when it has it.
+/// The condition `Dangling` of a flow schema; `None` when it is unchanged.
 pub(crate) fn dangling(schema: &Value, level: &str, exists: bool, now: &str) -> Option<Value> {
     let (status, reason, why) = match exists {
         true => ("False", "Found", "and it exists"),
@@ -118,7 +118,7 @@ pub(crate) fn dangling(schema: &Value, level: &str, exists: bool, now: &str) -> 
     })
 }
 
-/// As they are stored: with the defaults filled in.
+/// The objects with defaults.
 fn objects() -> Vec<Suggestion> {
     let queue = |shares: u32, lendable: u32, queues: u32, hand: u32| {
         let queuing = json!({"queues": queues, "handSize": hand, "queueLengthLimit": 50});

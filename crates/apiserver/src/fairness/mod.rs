@@ -1,17 +1,17 @@
-//! Priority and fairness: no client can take the whole server.
+//! API priority and fairness: no client can use up the whole server.
 //!
 //! ```text
-//!  request ─► rules: which FlowSchema? which level? ─► hall: a seat, a place in a queue, or 429 ─► handler
-//!                     (named in the answer's headers)            │
-//!                                            seat given back ◄───┘ when the answer is made
+//!  request ─► flow_schemas: FlowSchema and priority level ─► seats: execute, queue, or reject (429) ─► handler
+//!                     (named in response headers)              │
+//!                                            seat released ◄───┘ when the response is made
 //! ```
 //!
-//! [`rules`] reads FlowSchemas and PriorityLevelConfigurations and says where a request belongs; [`hall`] is who sits
-//! and who waits. Both are plain data: only this file waits.
+//! [`flow_schemas`] parses FlowSchemas and PriorityLevelConfigurations and classifies requests; [`seats`] executes, queues
+//! or rejects them. Both are plain data: only this file is async.
 
 pub(crate) mod bootstrap;
-mod hall;
-mod rules;
+mod flow_schemas;
+mod seats;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -23,43 +23,44 @@ use tokio::sync::oneshot;
 use crate::auth::{Action, User};
 use crate::store::{Derived, Store};
 use crate::wire::{Response, text_response};
-pub(crate) use hall::Occupancy;
-use hall::{Hall, Place, Waiter};
-use rules::{Level, Rules};
+use flow_schemas::{Level, Rules};
+pub(crate) use seats::Occupancy;
+use seats::{Outcome, Seats, Waiter};
 
-/// Requests that are carried out at one time, over all levels that are limited: upstream's 400 and 200.
+/// Concurrent requests over all limited levels: upstream's `--max-requests-inflight` (400) plus
+/// `--max-mutating-requests-inflight` (200).
 pub(crate) const SEATS: usize = 600;
-/// How long a request waits for a seat: a quarter of what a request may take.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// Maximum queue wait: a quarter of the request timeout, as upstream.
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(15);
 
 const FLOW_SCHEMA_UID: HeaderName = HeaderName::from_static("x-kubernetes-pf-flowschema-uid");
 const PRIORITY_LEVEL_UID: HeaderName = HeaderName::from_static("x-kubernetes-pf-prioritylevel-uid");
 
-/// Where FlowSchemas are kept.
+/// The bucket of FlowSchemas.
 pub(crate) const FLOW_SCHEMAS: &str = "flowcontrol.apiserver.k8s.io/flowschemas";
-/// Where PriorityLevelConfigurations are kept.
+/// The bucket of PriorityLevelConfigurations.
 pub(crate) const PRIORITY_LEVELS: &str = "flowcontrol.apiserver.k8s.io/prioritylevelconfigurations";
 
-/// Says which requests go first, and which wait.
+/// Classifies requests and hands out seats.
 pub(crate) struct Fairness {
     rules: Derived<Rules, 2>,
-    hall: Arc<Mutex<Hall<Turn>>>,
+    seats: Arc<Mutex<Seats<Turn>>>,
 }
 
-/// Where a request was found to belong.
-pub(crate) struct Belonging {
+/// The flow schema and priority level of a request.
+pub(crate) struct Classification {
     flow_schema: HeaderValue,
     priority_level: HeaderValue,
 }
 
-/// The right to be carried out, given back when dropped.
+/// A seat: the right to execute a request, released on drop.
 pub(crate) struct Seat {
-    hall: Arc<Mutex<Hall<Turn>>>,
-    /// `None` once it is given back.
+    seats: Arc<Mutex<Seats<Turn>>>,
+    /// `None` once it is released.
     level: Option<Arc<Level>>,
 }
 
-/// Tells somebody who waits that it is their turn.
+/// Hands the seat to a queued request.
 type Turn = oneshot::Sender<Seat>;
 
 impl Waiter for Turn {
@@ -68,7 +69,7 @@ impl Waiter for Turn {
     }
 }
 
-/// Nobody could be seated in time.
+/// The request was rejected: queues full or timed out.
 #[derive(Debug)]
 pub(crate) struct TooMany;
 
@@ -81,22 +82,22 @@ impl Fairness {
                 };
                 Rules::read(&values(schemas), &values(levels), SEATS)
             }),
-            hall: Arc::new(Mutex::new(Hall::new(SEATS))),
+            seats: Arc::new(Mutex::new(Seats::new(SEATS))),
         }
     }
 
-    /// Waits for the request's turn. Says where it belongs, even if its turn never comes.
-    pub(crate) async fn admit(
+    /// Classifies a request and waits for a seat; `None` if it is exempt. The classification is set even on rejection.
+    pub(crate) async fn acquire_seat(
         &self,
         user: &User,
         action: &Action<'_>,
-        belonging: &mut Option<Belonging>,
+        classification: &mut Option<Classification>,
     ) -> Result<Option<Seat>, TooMany> {
         let rules = self.rules.get();
         let Some(flow) = rules.classify(user, action) else {
             return Ok(None);
         };
-        *belonging = Some(Belonging {
+        *classification = Some(Classification {
             flow_schema: flow.uid.clone(),
             priority_level: flow.level.uid.clone(),
         });
@@ -105,47 +106,47 @@ impl Fairness {
         }
         let level = flow.level.clone();
         let turn = {
-            let mut hall = lock(&self.hall);
-            hall.follow(rules.levels());
+            let mut seats = lock(&self.seats);
+            seats.update_levels(rules.levels());
             let (sender, turn) = oneshot::channel();
-            match hall.enter(&level, flow.hash(user, action), sender) {
-                Place::Seat => return Ok(Some(self.seat(level))),
-                Place::Queue => turn,
-                Place::None => return Err(TooMany),
+            match seats.acquire(&level, flow.hash(user, action), sender) {
+                Outcome::Execute => return Ok(Some(self.seat(level))),
+                Outcome::Queue => turn,
+                Outcome::Reject => return Err(TooMany),
             }
         };
-        // Whoever goes away drops `turn`: the hall finds that out when it wants to seat them.
-        match tokio::time::timeout(PATIENCE, turn).await {
+        // A cancelled request drops `turn`, which is noticed when its turn comes.
+        match tokio::time::timeout(QUEUE_TIMEOUT, turn).await {
             Ok(Ok(seat)) => Ok(Some(seat)),
             _ => Err(TooMany),
         }
     }
 
-    /// How full each level is.
+    /// The occupancy of each level.
     pub(crate) fn occupancy(&self) -> Vec<Occupancy> {
-        let mut hall = lock(&self.hall);
-        hall.follow(self.rules.get().levels());
-        hall.occupancy()
+        let mut seats = lock(&self.seats);
+        seats.update_levels(self.rules.get().levels());
+        seats.occupancy()
     }
 
     fn seat(&self, level: Arc<Level>) -> Seat {
         Seat {
-            hall: self.hall.clone(),
+            seats: self.seats.clone(),
             level: Some(level),
         }
     }
 }
 
-impl Belonging {
-    /// Names both objects in an answer.
-    pub(crate) fn tell(self, headers: &mut HeaderMap) {
+impl Classification {
+    /// Sets the `X-Kubernetes-PF-*` response headers.
+    pub(crate) fn write_headers(self, headers: &mut HeaderMap) {
         headers.insert(FLOW_SCHEMA_UID, self.flow_schema);
         headers.insert(PRIORITY_LEVEL_UID, self.priority_level);
     }
 }
 
 impl TooMany {
-    /// Upstream's answer, which is not even a `Status`.
+    /// Upstream's 429 response, which is plain text and not a `Status`.
     pub(crate) fn response(self) -> Response {
         let text = "Too many requests, please try again later.\n";
         let mut response = text_response(StatusCode::TOO_MANY_REQUESTS, text);
@@ -161,17 +162,17 @@ impl Drop for Seat {
         let Some(level) = self.level.take() else {
             return;
         };
-        let mut next = lock(&self.hall).leave(&level);
+        let mut next = lock(&self.seats).release(&level);
         while let Some((level, turn)) = next.pop() {
             let seat = Seat {
-                hall: self.hall.clone(),
+                seats: self.seats.clone(),
                 level: Some(level),
             };
-            // Whoever has gone away in the meantime leaves the seat to the next one.
+            // The request was cancelled meanwhile: its seat goes to the next one.
             if let Err(mut unwanted) = turn.send(seat)
                 && let Some(level) = unwanted.level.take()
             {
-                next.extend(lock(&self.hall).leave(&level));
+                next.extend(lock(&self.seats).release(&level));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! One document of OpenAPI v2 out of several.
+//! Merges OpenAPI v2 documents of backends into ours.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,14 +6,14 @@ use serde_json::{Map, Value};
 
 use super::part::{KINDS, SHARED, target, with_needed};
 
-/// How many meanings a name may have. Each is compared with what a backend means by it.
+/// At most this many different definitions may share a name; each is compared with a backend's.
 const MEANINGS: usize = 9;
 
-/// New names of what is shared, by section and name.
+/// New names of definitions and parameters, by section and name.
 type Renames = BTreeMap<(&'static str, String), String>;
 
-/// Adds a backend's part to a document. Paths that are there stay as they are; what has the name of something else gets another one,
-/// and a part for which there is none is left out.
+/// Adds a backend's part to a document. Existing paths are kept; a definition whose name is taken by a different one is
+/// renamed, and a part with too many conflicts is left out.
 pub(super) fn add(document: &mut Value, part: &Value) {
     let is_new = |path: &&String| document["paths"].get(path.as_str()).is_none();
     let paths = part["paths"].as_object().into_iter().flatten();
@@ -52,7 +52,7 @@ fn taken(part: &mut Value, section: &str) -> Map<String, Value> {
     }
 }
 
-/// What has to be called otherwise, because the document means something else by the name. `None` if a name has too many meanings.
+/// The definitions to rename because the document has different ones of the same name; `None` if there are too many.
 fn renames(document: &Value, part: &Value) -> Option<Renames> {
     let mut renames = Renames::new();
     for section in SHARED {
@@ -63,7 +63,7 @@ fn renames(document: &Value, part: &Value) -> Option<Renames> {
                 continue;
             }
             let is_free = |candidate: &String| match document[section].get(candidate) {
-                // Somebody else has brought it already.
+                // Another backend has added it already.
                 Some(existing) => means_the_same(existing, value),
                 None => part[section].get(candidate).is_none() && !given.contains(candidate),
             };
@@ -76,7 +76,7 @@ fn renames(document: &Value, part: &Value) -> Option<Renames> {
     Some(renames)
 }
 
-/// Whether two are equal but for the kinds that they are used for.
+/// Whether two definitions are equal apart from their `x-kubernetes-group-version-kind`.
 fn means_the_same(one: &Value, other: &Value) -> bool {
     let (Value::Object(one), Value::Object(other)) = (one, other) else {
         return one == other;
@@ -104,7 +104,7 @@ fn rename_references(value: &mut Value, renames: &Renames) {
     }
 }
 
-/// What means the same is used for the kinds of both.
+/// Merges the `x-kubernetes-group-version-kind` of equal definitions.
 fn merge_kinds(existing: &mut Value, other: &Value) {
     let text = |kind: &Value, field: &str| kind[field].as_str().unwrap_or_default().to_owned();
     let sorted_by = |kind: &Value| {
@@ -157,7 +157,7 @@ mod tests {
             whole["definitions"],
             json!({"Meta": {"type": "object"}, "Meta_v2": meta, "Pod": {"type": "object"}, "Thing": thing})
         );
-        // Whoever means the same finds it; whoever means something else again does not.
+        // Equal definitions share the new name; different ones get another.
         for (group, meta, expected) in [
             ("b", meta, "Meta_v2"),
             ("c", json!({"type": "string"}), "Meta_v3"),

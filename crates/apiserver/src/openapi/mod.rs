@@ -1,15 +1,15 @@
-//! What clients can know of kinds: OpenAPI v3, one document per group and version, and v2, one for all. Made when first asked for.
+//! OpenAPI: v3, one document per group version, and v2, one document for all. Built on first request.
 //!
 //! ```text
-//! schemas     kinds as definitions, in either dialect
-//! operations  what can be asked of a resource, by path and method
-//! v3          paths, as v3 has them
-//! v2          paths, as v2 has them; what v2 cannot say is left out
-//! part        what of a backend's document belongs into the one of v2
-//! shape       whether clients could read it
-//! merge       how it gets there
-//! negotiation which form of a document a client gets
-//! gnostic     a document in protobuf
+//! schemas     definitions of kinds, for v2 or v3
+//! operations  operations of a resource, by path and method
+//! v3          v3 documents
+//! v2          the v2 document; schemas reduced to what v2 can express
+//! part        a backend's part of the v2 document
+//! shape       validation of a backend's document
+//! merge       merging parts into the v2 document
+//! negotiation media types and content negotiation
+//! gnostic     the protobuf encoding
 //! ```
 
 mod gnostic;
@@ -39,30 +39,30 @@ use crate::server::Server;
 use crate::status::{Result, Status};
 use crate::wire::{Body, Encoding, Response, bytes_response, text_response, value_response};
 
-/// Documents that were made, each good for one state of its resources.
+/// Cached documents, each valid for one state of its resources.
 #[derive(Default)]
 pub(crate) struct Cache {
-    /// By group and version.
+    /// By group version.
     v3: Mutex<HashMap<String, Arc<Document>>>,
     v2: Mutex<Option<Arc<Document>>>,
 }
 
 struct Document {
-    /// What the document was made from; kept, so that the comparison by address holds.
+    /// The resources that the document was built from; kept alive so that comparison by address is sound.
     of: Vec<Arc<Served>>,
-    /// What backends added to it.
+    /// The parts of backends in it.
     parts: Vec<Arc<Part>>,
-    /// Names the document in all its forms.
+    /// The ETag of the document in all encodings.
     hash: String,
     json: Bytes,
-    /// Made for the first who asks for it.
+    /// Encoded on first request.
     protobuf: OnceLock<Bytes>,
 }
 
-/// All resources of each group and version, by the name of its document.
+/// The resources of each group version, by the name of its document.
 type Groups = BTreeMap<String, Vec<Arc<Served>>>;
 
-/// Serves the documents, and the index of those of v3.
+/// Serves the documents and the v3 index.
 pub(crate) fn serve(server: &Server, path: &str, query: &str, headers: &HeaderMap) -> Result<Response> {
     if path == "/openapi/v2" {
         return serve_v2(server, headers);
@@ -84,7 +84,7 @@ pub(crate) fn serve(server: &Server, path: &str, query: &str, headers: &HeaderMa
         .filter(|hash| !hash.is_empty())
         .map(|hash| hash == document.hash);
     let mut response = match is_newest {
-        // Somebody has read an older index.
+        // The client has an older index.
         Some(false) => moved(&format!("{path}?hash={}", document.hash), &document, form)?,
         _ => answer(headers, &document, form)?,
     };
@@ -96,7 +96,7 @@ pub(crate) fn serve(server: &Server, path: &str, query: &str, headers: &HeaderMa
     Ok(response)
 }
 
-/// Where each document of v3 is.
+/// The v3 index.
 fn index(server: &Server, groups: &Groups) -> Response {
     // Documents of groups that are gone go, too.
     let mut cache = server.openapi.v3.lock().unwrap_or_else(PoisonError::into_inner);
@@ -120,7 +120,7 @@ fn in_a_year(server: &Server) -> Result<HeaderValue> {
     HeaderValue::from_str(&text).map_err(Status::internal)
 }
 
-/// Where the document of this moment is.
+/// A redirect to the current document, for a URL with an outdated hash.
 fn moved(url: &str, document: &Document, form: Form) -> Result<Response> {
     let mut response = bytes_response(StatusCode::MOVED_PERMANENTLY, form.media, Body::empty());
     let location = HeaderValue::from_str(url).map_err(Status::internal)?;
@@ -145,7 +145,7 @@ fn serve_v2(server: &Server, headers: &HeaderMap) -> Result<Response> {
     }
 }
 
-/// A document, or only that the client has it already.
+/// A document, or 304 Not Modified.
 fn answer(headers: &HeaderMap, document: &Document, form: Form) -> Result<Response> {
     let known = headers
         .get_all(IF_NONE_MATCH)
@@ -162,7 +162,7 @@ fn answer(headers: &HeaderMap, document: &Document, form: Form) -> Result<Respon
     Ok(response)
 }
 
-/// Whether an `If-None-Match` names the document: one tag or several, weak or not, or any.
+/// Whether an `If-None-Match` header matches the document's ETag.
 fn names(given: &str, hash: &str) -> bool {
     given.split(',').map(str::trim).any(|one| {
         let tag = one.strip_prefix("W/").unwrap_or(one);
@@ -170,7 +170,7 @@ fn names(given: &str, hash: &str) -> bool {
     })
 }
 
-/// What every document of v3 is made from that is answered here.
+/// The local resources of each v3 document.
 fn groups(server: &Server) -> Groups {
     let mut groups = Groups::new();
     for served in server.announced().all() {
@@ -188,7 +188,7 @@ fn document(server: &Server, name: &str, resources: &[Arc<Served>]) -> Arc<Docum
     if let Some(document) = known.filter(|document| document.is_of(&resources, &[])) {
         return document;
     }
-    // Nobody waits while it is made; two who ask at once make it twice.
+    // Built without holding the lock: concurrent requests may build it twice.
     let document = Arc::new(Document::new(&resources, vec![], &v3::build(&resources)));
     cache().insert(name.to_owned(), document.clone());
     document

@@ -1,4 +1,4 @@
-//! Which form of a document a client gets.
+//! Content negotiation of OpenAPI documents.
 
 use std::cmp::Reverse;
 
@@ -8,15 +8,15 @@ use serde_json::Value;
 use super::gnostic;
 use crate::wire::{Alternative, alternatives};
 
-/// A form in which a document is answered.
+/// A media type and its encoder.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Form {
     pub(super) media: &'static str,
-    /// Makes it; JSON is there already.
+    /// The encoder; `None` for JSON.
     pub(super) encode: Option<fn(&Value) -> Vec<u8>>,
 }
 
-/// The forms of a document: whoever asks for the first of the two names gets the second.
+/// The accepted media types of a document, each with the form that is served for it.
 type Forms = [(&'static str, Form); 3];
 
 const JSON: Form = Form {
@@ -32,7 +32,7 @@ const V3_PROTOBUF: Form = Form {
     encode: Some(gnostic::v3::document),
 };
 
-/// The forms of the document of OpenAPI v2.
+/// The media types of OpenAPI v2.
 pub(super) const V2: Forms = [
     (JSON.media, JSON),
     (V2_PROTOBUF.media, V2_PROTOBUF),
@@ -42,7 +42,7 @@ pub(super) const V2: Forms = [
     ),
 ];
 
-/// The forms of a document of OpenAPI v3.
+/// The media types of OpenAPI v3.
 pub(super) const V3: Forms = [
     (JSON.media, JSON),
     (V3_PROTOBUF.media, V3_PROTOBUF),
@@ -52,7 +52,7 @@ pub(super) const V3: Forms = [
     ),
 ];
 
-/// The form that a client likes best: by quality, and what is named before what is only meant. `None` if it takes none.
+/// The client's preferred form: by quality, exact media types before wildcards. `None` if none is acceptable.
 pub(super) fn choose(headers: &HeaderMap, forms: &Forms) -> Option<Form> {
     let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
     let accept = accept.filter(|accept| !accept.trim().is_empty()).unwrap_or("*/*");
@@ -67,7 +67,7 @@ pub(super) fn choose(headers: &HeaderMap, forms: &Forms) -> Option<Form> {
     })
 }
 
-/// Sorts what leaves nothing open first, and what leaves everything open last.
+/// Sorts exact media types first and `*/*` last.
 fn vagueness(alternative: &Alternative<'_>) -> Reverse<(bool, bool)> {
     let (kind, subtype) = parts(alternative.media);
     Reverse((kind != "*", subtype != "*"))
@@ -78,7 +78,7 @@ fn fits(wanted: &str, media: &str) -> bool {
     (wanted_kind == "*" || wanted_kind == kind) && (wanted_subtype == "*" || wanted_subtype == subtype)
 }
 
-/// `application` and `json`; a star alone stands for both.
+/// Type and subtype; `*` alone means `*/*`.
 fn parts(media: &str) -> (&str, &str) {
     media
         .split_once('/')

@@ -1,29 +1,29 @@
-//! What can be asked of a resource, by path and method.
+//! OpenAPI operations of a resource, by path and method.
 
 use super::schemas::component_name;
 use crate::discovery::{Sub, subresources};
 use crate::registry::Served;
 
-/// What a deletion is answered with.
+/// The response type of a deletion.
 const STATUS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Status";
 
-/// One request that a resource answers.
+/// An operation of a resource.
 pub(super) struct Operation {
     pub(super) path: String,
     pub(super) method: &'static str,
-    /// The verb, as the documents have it.
+    /// `x-kubernetes-action`.
     pub(super) action: &'static str,
-    /// A name that no other operation has.
+    /// The unique `operationId`.
     pub(super) id: String,
-    /// Group, version and kind of what it is about.
+    /// `x-kubernetes-group-version-kind`.
     pub(super) about: [String; 3],
-    /// The type of the body, where there is one.
+    /// The type of the request body, if any.
     pub(super) body: Option<String>,
-    /// The type of the answer; none is text.
+    /// The type of the response; `None` for plain text.
     pub(super) answer: Option<String>,
 }
 
-/// Everything that can be asked of a resource and its subresources, watches apart.
+/// All operations of a resource and its subresources, without the deprecated watch paths.
 pub(super) fn of(served: &Served) -> Vec<Operation> {
     let root = if served.group.is_empty() { "/api" } else { "/apis" };
     let root = format!("{root}/{}", served.api_version);
@@ -108,7 +108,7 @@ pub(super) fn of(served: &Served) -> Vec<Operation> {
     operations
 }
 
-/// Group, version and kind of what a subresource takes.
+/// Group, version and kind of a subresource's body.
 fn about(served: &Served, sub: &Sub) -> [String; 3] {
     match sub.version.is_empty() {
         true => [&*served.group, &*served.version, &*sub.kind].map(str::to_owned),
@@ -116,7 +116,7 @@ fn about(served: &Served, sub: &Sub) -> [String; 3] {
     }
 }
 
-/// The type that a subresource takes: the resource's own, or another built-in one.
+/// The body type of a subresource: the resource's own, or another built-in one.
 fn type_of(served: &Served, sub: &Sub) -> Option<String> {
     let [group, version, kind] = about(served, sub);
     match *kind == *served.kind {
@@ -134,7 +134,7 @@ fn group_version(group: &str, version: &str) -> String {
     camel(group) + &camel(version)
 }
 
-/// Letters and digits, with a capital wherever something else was before.
+/// Camel case: other characters than letters and digits are dropped, and the next one is capitalized.
 fn camel(text: &str) -> String {
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
     words

@@ -1,4 +1,4 @@
-//! What of a backend's document belongs into the one of everything.
+//! Extracts a backend's part of the OpenAPI v2 document.
 
 use std::collections::BTreeSet;
 
@@ -7,18 +7,18 @@ use serde_json::{Map, Value, json};
 
 use super::shape;
 
-/// Where a document keeps what is referred to by name.
+/// The sections with referenced items.
 pub(super) const SHARED: [&str; 2] = ["definitions", "parameters"];
 
-/// Which kinds a definition is of.
+/// The group version kinds of a definition.
 pub(super) const KINDS: &str = "x-kubernetes-group-version-kind";
 
-/// Paths of a backend with everything that they need: a document of OpenAPI v2, kept as text.
+/// A backend's paths with all referenced definitions and parameters, as JSON text.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Part(Bytes);
 
 impl Part {
-    /// Reads a backend's document, and keeps what is of a group and version. `None` if clients could not read it.
+    /// Extracts the paths of a group version from a backend's document; `None` if the document is malformed.
     pub(crate) fn read(document: &[u8], group: &str, version: &str) -> Option<Self> {
         let mut document: Value = serde_json::from_slice(document).ok()?;
         let Value::Object(paths) = document.get_mut("paths")?.take() else {
@@ -36,7 +36,7 @@ impl Part {
     }
 }
 
-/// Paths, and what they refer to in a document, be it by way of others. `None` if a reference leads nowhere.
+/// Paths with the transitive closure of their references; `None` if a reference dangles.
 pub(super) fn with_needed(paths: Map<String, Value>, document: &Value) -> Option<Value> {
     let paths = Value::Object(paths);
     let mut open = BTreeSet::new();
@@ -54,7 +54,7 @@ pub(super) fn with_needed(paths: Map<String, Value>, document: &Value) -> Option
     Some(part)
 }
 
-/// Leaves to definitions the kinds of a group and version: of others a backend has nothing to say.
+/// Restricts `x-kubernetes-group-version-kind` to the backend's own group version.
 fn keep_kinds(part: &mut Value, group: &str, version: &str) {
     let is_own =
         |kind: &Value| kind["group"] == group && kind["version"] == version && kind["kind"].is_string();
@@ -72,14 +72,14 @@ fn keep_kinds(part: &mut Value, group: &str, version: &str) {
     }
 }
 
-/// `definitions` and a name, of a reference.
+/// The section and name of a reference.
 pub(super) fn target(reference: &str) -> Option<(&'static str, &str)> {
     let (section, name) = reference.strip_prefix("#/")?.split_once('/')?;
     let section = SHARED.into_iter().find(|shared| *shared == section)?;
     Some((section, name))
 }
 
-/// Collects every reference inside of a value.
+/// Collects all references in a value.
 fn references(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| references(item, found)),

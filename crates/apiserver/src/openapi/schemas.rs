@@ -1,4 +1,4 @@
-//! Kinds as definitions.
+//! OpenAPI definitions of kinds.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::registry::{Origin, Served};
 
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
-/// Which OpenAPI is spoken.
+/// The OpenAPI version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     V2,
@@ -26,7 +26,7 @@ impl Dialect {
         }
     }
 
-    /// A reference that may stand beside other words: v3 ignores what is beside a plain one.
+    /// A reference with sibling keywords: v3 ignores the siblings of a plain `$ref`, so it is wrapped in `allOf`.
     fn reference_beside(self, name: &str) -> Value {
         match self {
             Self::V2 => self.reference(name),
@@ -35,7 +35,7 @@ impl Dialect {
     }
 }
 
-/// All definitions that these resources need, by name.
+/// All definitions of these resources, by name.
 pub(super) fn definitions(resources: &[&Arc<Served>], dialect: Dialect) -> Map<String, Value> {
     let mut schemas = Map::new();
     let mut add_type = |schema: &'static Schema| {
@@ -88,7 +88,7 @@ pub(super) fn component_name(served: &Served) -> String {
     }
 }
 
-/// A built-in type as a component; types inside it are references.
+/// The definition of a built-in type; nested types are references.
 pub(super) fn component(schema: &Schema, dialect: Dialect) -> Value {
     let mut object = Map::new();
     if !schema.description.is_empty() {
@@ -194,7 +194,7 @@ fn child_schema(schema: &Schema, dialect: Dialect) -> Value {
     }
 }
 
-/// A CRD's schema, completed by what every object has.
+/// A CRD's schema with `apiVersion`, `kind` and `metadata` added.
 fn custom_component(raw: &Value, dialect: Dialect) -> Value {
     // Where anything is allowed, a list of fields would read as the list of all fields.
     let open = dialect == Dialect::V2 && raw["x-kubernetes-preserve-unknown-fields"] == true;
@@ -211,7 +211,7 @@ fn custom_component(raw: &Value, dialect: Dialect) -> Value {
     schema
 }
 
-/// Adds what every object has to a schema.
+/// Adds `apiVersion`, `kind` and `metadata` to a schema.
 fn add_object_fields(schema: &mut Value, dialect: Dialect) {
     let described = |mut schema: Value, description: &str| {
         schema["description"] = json!(description);
@@ -244,7 +244,7 @@ fn add_object_fields(schema: &mut Value, dialect: Dialect) {
     }
 }
 
-/// What the fields are that every object has.
+/// Descriptions of `apiVersion`, `kind` and `metadata`.
 fn about_metadata(field: &str) -> Option<&'static str> {
     Some(match field {
         "annotations" => "Annotations hold what tools and people note down; nothing is selected by them.",
@@ -276,7 +276,7 @@ fn about_metadata(field: &str) -> Option<&'static str> {
     })
 }
 
-/// Objects inside an object have what every object has.
+/// Adds these fields to schemas with `x-kubernetes-embedded-resource`.
 fn complete_embedded(schema: &mut Value, dialect: Dialect) {
     let Some(object) = schema.as_object_mut() else {
         return;

@@ -1,8 +1,8 @@
-//! Whether what a backend calls OpenAPI v2 is what clients can read: one wrong word would cost them the whole document.
+//! Validates a backend's OpenAPI v2: clients reject the whole merged document for one malformed field.
 
 use serde_json::Value;
 
-/// Whether paths, definitions and parameters have the form that they must have.
+/// Whether paths, definitions and parameters are well-formed.
 pub(super) fn is_readable(part: &Value) -> bool {
     may_be(part, "paths", |map| all_of(map, is_path))
         && may_be(part, "definitions", |map| all_of(map, is_schema))
@@ -102,17 +102,17 @@ fn lists_of_texts(value: &Value, fields: &[&str]) -> bool {
         .all(|field| may_be(value, field, |list| each_of(list, Value::is_string)))
 }
 
-/// Whether a field is missing, or as it should be.
+/// Whether a field is missing or valid.
 fn may_be(value: &Value, field: &str, is_right: impl Fn(&Value) -> bool) -> bool {
     value.get(field).is_none_or(is_right)
 }
 
-/// Whether this is a list, and every item is as it should be.
+/// Whether the value is a list of valid items.
 fn each_of(list: &Value, is_right: impl Fn(&Value) -> bool) -> bool {
     list.as_array().is_some_and(|items| items.iter().all(is_right))
 }
 
-/// Whether this is an object, and every field is as it should be.
+/// Whether the value is an object with valid fields.
 fn all_of(map: &Value, is_right: impl Fn(&Value) -> bool) -> bool {
     map.as_object()
         .is_some_and(|fields| fields.values().all(is_right))

@@ -1,4 +1,4 @@
-//! The document of OpenAPI v2.
+//! Builds the OpenAPI v2 document.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::operations::{self, Operation};
 use super::schemas::{Dialect, definitions};
 use crate::registry::Served;
 
-/// The document of everything that is served.
+/// The document of these resources.
 pub(super) fn build(resources: &[&Arc<Served>]) -> Value {
     let mut paths = Map::new();
     for served in resources {
@@ -22,7 +22,7 @@ pub(super) fn build(resources: &[&Arc<Served>]) -> Value {
     })
 }
 
-/// Leaves out of a CRD's schema what v2 cannot say, and what clients of v2 would misread.
+/// Removes from a CRD's schema what v2 cannot express, or what v2 clients would misinterpret.
 pub(super) fn simplify(schema: &mut Value) {
     let Some(object) = schema.as_object_mut() else {
         return;
@@ -55,7 +55,7 @@ pub(super) fn simplify(schema: &mut Value) {
     }
 }
 
-/// A field that may be null may be missing, too: v2 has no other way to say so.
+/// Removes nullable fields from `required`: v2 has no `nullable`.
 fn leave_out_nullable(object: &mut Map<String, Value>) {
     let is_nullable = |schema: Option<&Value>| schema.is_some_and(|schema| schema["nullable"] == true);
     let any = is_nullable(object.get("additionalProperties"));

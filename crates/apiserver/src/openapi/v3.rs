@@ -1,4 +1,4 @@
-//! Documents of OpenAPI v3.
+//! Builds OpenAPI v3 documents.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::operations::{self, Operation};
 use super::schemas::{Dialect, definitions};
 use crate::registry::Served;
 
-/// The document of one group and version.
+/// The document of one group version.
 pub(super) fn build(resources: &[&Arc<Served>]) -> Value {
     let mut paths = Map::new();
     for served in resources {

@@ -1,4 +1,4 @@
-//! What an object uses of its namespace.
+//! Quota evaluators: the usage of an object, by resource name of a quota.
 
 use std::borrow::Cow;
 
@@ -16,10 +16,10 @@ const CLAIMS: &str = "/persistentvolumeclaims";
 const DEVICE_CLAIMS: &str = "resource.k8s.io/resourceclaims";
 const OF_STORAGE_CLASS: &str = ".storageclass.storage.k8s.io/";
 const OF_DEVICE_CLASS: &str = ".deviceclass.resource.k8s.io/devices";
-/// As many devices as one claim can get: what "all of them" is counted as.
+/// The maximum devices of one claim, which `allocationMode: All` counts as.
 const MOST_DEVICES: i64 = 32;
 
-/// What an object uses, and what scopes may ask of it.
+/// The usage of an object, and the facts that quota scopes match.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Charge {
     pub(super) facts: Facts,
@@ -27,7 +27,7 @@ pub(super) struct Charge {
 }
 
 impl Charge {
-    /// What an object of a bucket uses at this time.
+    /// The usage of an object of a bucket.
     pub(super) fn of(bucket: &str, object: &Value, now: Timestamp) -> Self {
         let amounts = match bucket {
             PODS => pod(object, now),
@@ -52,7 +52,7 @@ impl Charge {
     }
 }
 
-/// Of which bucket the objects use a resource that a quota names; `None` when nobody does.
+/// The bucket whose objects use a resource that a quota names; `None` when it is unknown.
 pub(crate) fn bucket_of(name: &str) -> Option<Cow<'static, str>> {
     if let Some(counted) = name.strip_prefix("count/") {
         let (plural, group) = counted.split_once('.').unwrap_or((counted, ""));
@@ -81,7 +81,7 @@ pub(crate) fn bucket_of(name: &str) -> Option<Cow<'static, str>> {
     Some(bucket.into())
 }
 
-/// Whether a change of an object can use more of a quota.
+/// Whether a write can increase the usage of a quota.
 pub(super) fn is_charged(
     bucket: &str,
     operation: Operation,
@@ -105,7 +105,7 @@ pub(super) fn is_charged(
     }
 }
 
-/// The name under which any object is counted.
+/// The object count name: `count/deployments.apps`.
 fn count_name(bucket: &str) -> String {
     match bucket.split_once('/') {
         Some(("", plural)) => format!("count/{plural}"),
@@ -114,7 +114,7 @@ fn count_name(bucket: &str) -> String {
     }
 }
 
-/// The older name under which some objects are counted. Pods that have ended are not.
+/// The legacy object count name of some resources. Not of pods, which only count while they are not finished.
 fn alias(bucket: &str) -> Option<&'static str> {
     match bucket {
         SERVICES => Some("services"),
@@ -127,7 +127,7 @@ fn alias(bucket: &str) -> Option<&'static str> {
     }
 }
 
-/// Names that somebody other than Kubernetes gives out.
+/// Whether a resource name is an extended resource.
 fn is_extended(name: &str) -> bool {
     name.contains('/') && !name.contains("kubernetes.io/")
         || name.starts_with("deviceclass.resource.kubernetes.io/")
@@ -145,7 +145,7 @@ fn pod(pod: &Value, now: Timestamp) -> Amounts {
     amounts
 }
 
-/// What requests and limits use, under the names of quotas.
+/// The usage of requests and limits, by resource name of a quota.
 pub(super) fn compute(requests: &Amounts, limits: &Amounts) -> Amounts {
     let mut amounts = Amounts::default();
     for (name, amount) in requests.iter() {
@@ -166,7 +166,7 @@ pub(super) fn compute(requests: &Amounts, limits: &Amounts) -> Amounts {
     amounts
 }
 
-/// Whether a pod has done its work, or should have stopped long ago.
+/// Whether a pod is finished, or past its deletion grace period: it uses no quota any more.
 fn has_ended(pod: &Value, now: Timestamp) -> bool {
     let phase = object::at(pod, "status.phase")
         .and_then(Value::as_str)

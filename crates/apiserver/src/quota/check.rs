@@ -1,4 +1,4 @@
-//! Whether a quota has room for a change.
+//! Checks whether a change fits into a quota.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::charge::{Charge, compute};
 use super::limits::Limits;
 
-/// Resources of which every container must say how much it wants, once a quota limits them.
+/// Resources that every container must specify if a quota limits them.
 const MUST_BE_SAID: [&str; 6] = [
     "cpu",
     "memory",
@@ -18,7 +18,7 @@ const MUST_BE_SAID: [&str; 6] = [
     "limits.memory",
 ];
 
-/// Why a quota cannot be about an object that leaves so much open.
+/// Fails if a container does not specify a resource that a quota limits.
 pub(super) fn left_open(limits: &Limits, bucket: &str, object: &Value) -> Result<(), String> {
     if bucket != "/pods" || has_pod_level_resources(object) {
         return Ok(());
@@ -55,7 +55,7 @@ pub(super) fn left_open(limits: &Limits, bucket: &str, object: &Value) -> Result
     ))
 }
 
-/// Nobody gets anything for wanting less than nothing.
+/// Fails on negative usage, which would raise the room of others.
 pub(super) fn is_sane(new: &Charge) -> Result<(), String> {
     let negative = new.amounts.only(|_, amount| amount.is_negative());
     match negative.is_empty() {
@@ -70,7 +70,7 @@ pub(super) fn is_sane(new: &Charge) -> Result<(), String> {
     }
 }
 
-/// What a change adds to what is used of a quota.
+/// The usage that a change adds to a quota.
 pub(super) fn added(limits: &Limits, new: &Charge, old: Option<&Charge>) -> Amounts {
     let mut added = limits.share(new);
     if let Some(old) = old {
@@ -79,7 +79,7 @@ pub(super) fn added(limits: &Limits, new: &Charge, old: Option<&Charge>) -> Amou
     added.above_zero()
 }
 
-/// Whether so much more fits into a quota of which so much is used.
+/// Fails with `exceeded quota` if the added usage does not fit.
 pub(super) fn fits(limits: &Limits, used: &Amounts, added: &Amounts) -> Result<(), String> {
     let mut then = used.clone();
     then.add(added);

@@ -1,4 +1,4 @@
-//! What a namespace uses: what the store holds, and what is on its way in.
+//! Usage per namespace: stored objects, plus reservations of writes in flight.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,26 +14,26 @@ use crate::object;
 use crate::server::Server;
 use crate::store::{Entry, EventKind};
 
-/// How many events of a log are taken at a time.
+/// Events read from a bucket's log at a time.
 const BATCH: usize = 512;
 
-/// The accounts of all namespaces that have quotas.
+/// Usage of all namespaces with quotas.
 pub(crate) struct Ledger {
     bucket: Arc<str>,
     accounts: Mutex<HashMap<Box<str>, Arc<Mutex<Account>>>>,
 }
 
-/// What a write would store.
+/// A write to be charged.
 pub(super) struct Change<'a> {
     pub(super) bucket: Arc<str>,
     pub(super) key: Arc<str>,
     pub(super) new: &'a Value,
     pub(super) old: Option<&'a Value>,
-    /// Whether it is refused where it does not fit, or only counted.
+    /// Whether it is denied if it does not fit, or only counted (status updates).
     pub(super) enforced: bool,
 }
 
-/// What a writer holds while its object is on its way into the store.
+/// Usage reserved for a write in flight; released on drop.
 pub(crate) struct Reservation {
     account: Arc<Mutex<Account>>,
     number: u64,
@@ -46,7 +46,7 @@ impl Drop for Reservation {
     }
 }
 
-/// The quotas of a namespace, and what they count.
+/// The quotas and usage of a namespace.
 #[derive(Default)]
 struct Account {
     quotas: HashMap<Arc<str>, (u64, Arc<Limits>)>,
@@ -55,22 +55,22 @@ struct Account {
     numbers: u64,
 }
 
-/// What the objects of one bucket use in one namespace.
+/// The usage of one bucket in one namespace.
 #[derive(Default)]
 struct Tally {
-    /// The log has been followed up to here.
+    /// Revision up to which the bucket's log was read.
     seen: u64,
     objects: HashMap<Arc<str>, (u64, Charge)>,
-    /// Sums of objects that no scope tells apart.
+    /// Sums of objects with equal scope facts.
     sums: BTreeMap<Facts, Amounts>,
 }
 
-/// An object on its way into the store.
+/// A reservation of a write in flight.
 struct Reserved {
     number: u64,
     bucket: Arc<str>,
     key: Arc<str>,
-    /// The revision that it replaces; 0 for a new one.
+    /// The revision that it replaces; 0 for a new object.
     base: u64,
     charge: Charge,
 }
@@ -94,8 +94,7 @@ impl Ledger {
         server.store.bucket(&self.bucket).list(&format!("{namespace}/")).0
     }
 
-    /// Takes what a change adds out of the namespace's quotas, until the reservation is dropped; or says why it does
-    /// not fit.
+    /// Reserves the usage that a change adds, or returns the `exceeded quota` message.
     pub(super) fn charge(
         &self,
         server: &Server,
@@ -148,7 +147,7 @@ impl Ledger {
         }))
     }
 
-    /// What the store holds of what a quota limits: the `used` of its status. What nobody can count yet is left out.
+    /// `status.used` of a quota: the usage of stored objects. Resources that are not served yet are left out.
     pub(crate) fn used(&self, server: &Server, quota: &Entry) -> Amounts {
         let namespace = quota.namespace();
         let shared = self.account(namespace);
@@ -172,7 +171,7 @@ impl Ledger {
         used
     }
 
-    /// Forgets a namespace that has no quotas.
+    /// Drops the usage of a namespace without quotas.
     pub(crate) fn forget(&self, namespace: &str) {
         lock(&self.accounts).remove(namespace);
     }
@@ -182,7 +181,7 @@ impl Ledger {
     }
 }
 
-/// Whether objects on their way in count as well.
+/// Whether reservations of writes in flight count.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reservations {
     Counted,
@@ -190,7 +189,7 @@ enum Reservations {
 }
 
 impl Account {
-    /// Reads quotas that are new or have changed.
+    /// Parses new and changed quotas.
     fn refresh(&mut self, quotas: &[Arc<Entry>]) {
         self.quotas
             .retain(|key, _| quotas.iter().any(|entry| entry.key == *key));
@@ -203,14 +202,14 @@ impl Account {
         }
     }
 
-    /// The quotas by name, so that the same one complains first each time.
+    /// The quotas by name, so that errors are deterministic.
     fn limits(&self) -> Vec<Arc<Limits>> {
         let mut limits: Vec<_> = self.quotas.values().map(|(_, limits)| limits.clone()).collect();
         limits.sort_by(|one, other| one.name.cmp(&other.name));
         limits
     }
 
-    /// Brings the sums of a bucket up to what the store holds.
+    /// Brings the sums of a bucket up to date with the store.
     fn follow(&mut self, server: &Server, namespace: &str, name: &Arc<str>) {
         let bucket = server.store.bucket(name);
         let (prefix, now) = (format!("{namespace}/"), server.sources.now());
@@ -223,7 +222,7 @@ impl Account {
                         tally.seen = event.entry.revision;
                         if event.entry.key.starts_with(&prefix) {
                             let is_there = event.kind == EventKind::Put;
-                            tally.note(
+                            tally.set(
                                 &event.entry.key,
                                 is_there.then(|| {
                                     (event.entry.revision, Charge::of(name, &event.entry.value(), now))
@@ -240,13 +239,13 @@ impl Account {
             *tally = Tally::default();
             for entry in entries {
                 let charge = Charge::of(name, &entry.value(), now);
-                tally.note(&entry.key, Some((entry.revision, charge)));
+                tally.set(&entry.key, Some((entry.revision, charge)));
             }
             tally.seen = newest;
         }
     }
 
-    /// What the objects of a bucket use of a quota.
+    /// The usage of a quota by objects of a bucket.
     fn used(&self, limits: &Limits, bucket: &Arc<str>, reservations: Reservations) -> Amounts {
         let nothing = limits
             .names_in(bucket)
@@ -275,7 +274,7 @@ impl Account {
 }
 
 impl Tally {
-    fn note(&mut self, key: &Arc<str>, charge: Option<(u64, Charge)>) {
+    fn set(&mut self, key: &Arc<str>, charge: Option<(u64, Charge)>) {
         let before = match charge {
             Some((revision, charge)) => {
                 self.sums
@@ -297,7 +296,7 @@ impl Tally {
     }
 }
 
-/// Whether there are objects of a bucket to count.
+/// Whether a bucket's resource is served, namespaced and not events.
 fn is_counted(server: &Server, bucket: &str) -> bool {
     let (group, plural) = bucket.split_once('/').unwrap_or(("", bucket));
     server.registry().all().any(|served| {
@@ -342,12 +341,12 @@ mod tests {
             match step % 5 {
                 0 => {
                     left.remove(&key);
-                    tally.note(&key, None);
+                    tally.set(&key, None);
                 }
                 _ => {
                     let charge = charge(&pod(step + 1, deadline));
                     left.insert(key.clone(), charge.clone());
-                    tally.note(&key, Some((1, charge)));
+                    tally.set(&key, Some((1, charge)));
                 }
             }
             let mut expected: Amounts = ["pods", "cpu"]
@@ -385,7 +384,7 @@ mod tests {
             .tallies
             .entry(bucket.clone())
             .or_default()
-            .note(&"n/p".into(), arrived);
+            .set(&"n/p".into(), arrived);
         assert_eq!(used(&account), "cpu=500m", "once");
         account.reserved.push(reserve(7, 800));
         assert_eq!(used(&account), "cpu=800m", "a change counts with what it adds");

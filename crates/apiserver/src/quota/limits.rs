@@ -1,4 +1,4 @@
-//! A quota's limits, read from the object.
+//! The parsed spec of a ResourceQuota.
 
 use cambium_builtin::Amounts;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use super::charge::{Charge, bucket_of};
 use super::scope::{Facts, Scope};
 use crate::object;
 
-/// What one quota allows.
+/// The hard limits and scopes of a quota.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Limits {
     pub(super) name: String,
@@ -16,7 +16,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Reads a ResourceQuota.
+    /// Parses a ResourceQuota.
     pub(super) fn of(quota: &Value) -> Self {
         Self {
             name: object::name(quota).to_owned(),
@@ -25,19 +25,19 @@ impl Limits {
         }
     }
 
-    /// The resources it limits that objects of a bucket use.
+    /// The limited resource names that objects of a bucket use.
     pub(super) fn names_in<'a>(&'a self, bucket: &'a str) -> impl Iterator<Item = &'a str> {
         self.hard
             .names()
             .filter(move |name| bucket_of(name).as_deref() == Some(bucket))
     }
 
-    /// Whether it is about such objects: every scope holds.
+    /// Whether all scopes match an object.
     pub(super) fn covers(&self, facts: &Facts) -> bool {
         self.scopes.iter().all(|scope| scope.holds(facts))
     }
 
-    /// What an object uses of it; nothing when it is not about the object.
+    /// The usage of the quota by an object; empty when the scopes do not match.
     pub(super) fn share(&self, charge: &Charge) -> Amounts {
         match self.covers(&charge.facts) {
             true => charge.amounts.only(|name, _| self.hard.get(name).is_some()),

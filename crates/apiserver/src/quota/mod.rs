@@ -1,4 +1,4 @@
-//! ResourceQuotas: how much of everything a namespace may hold, and holds.
+//! ResourceQuota admission: limits the usage of a namespace.
 //!
 //! ```text
 //!  write ─► admission ─► charge ─────────────► store ─► (reservation ends)
@@ -7,10 +7,10 @@
 //!                     used = what the store holds + what is on its way in
 //! ```
 //!
-//! What an object uses is a pure function of it (`charge`), and so is whether a quota has room for a change
-//! (`check`). The ledger sums up: for a namespace that has quotas it follows the log of the store, so a write
-//! never sees an old sum; what other writers are about to store counts already, so two at once cannot both take the
-//! last place. The status of a quota is written afterwards, by a controller, and is not asked here.
+//! The usage of an object is a pure function (`charge`), and so is the check whether a change fits (`check`). The
+//! ledger follows the log of the store for namespaces with quotas, so a write never sees outdated usage, and counts
+//! reservations of writes in flight, so two concurrent writes cannot both take the last of a quota. `status.used` is
+//! written afterwards by the quota controller and not read here; upstream admits by status and can lag behind.
 
 mod charge;
 mod check;
@@ -28,11 +28,10 @@ use crate::status::{Result, Status};
 pub(crate) use charge::bucket_of;
 pub(crate) use ledger::{Ledger, Reservation};
 
-/// Where quotas are kept.
+/// The bucket of ResourceQuotas.
 pub(crate) const QUOTAS: &str = "/resourcequotas";
 
-/// Takes what a change adds to its namespace out of the quotas, until the reservation is dropped; refuses what does
-/// not fit.
+/// Charges a write to the quotas of its namespace; denies it if it does not fit. The reservation counts until dropped.
 pub(crate) fn charge(
     server: &Server,
     attributes: &Attributes<'_>,

@@ -1,29 +1,29 @@
-//! Which objects a quota is about, beyond their kind.
+//! Quota scopes: which objects a quota counts, beyond their kind.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// What scopes may ask of an object.
+/// The facts of an object that scopes match.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Facts {
     Pod {
-        /// It has a deadline.
+        /// It has `activeDeadlineSeconds`.
         terminating: bool,
         best_effort: bool,
         priority_class: String,
-        /// Its affinity looks at pods of other namespaces.
+        /// Its pod affinity names other namespaces (`CrossNamespacePodAffinity`).
         looks_across: bool,
     },
     Claim {
         attributes_classes: BTreeSet<String>,
     },
-    /// Nothing: no scope is about it.
+    /// No scope matches.
     Other,
 }
 
 impl Facts {
-    /// What scopes may ask of an object of this bucket.
+    /// The facts of an object of a bucket.
     pub(super) fn of(bucket: &str, object: &Value) -> Self {
         match bucket {
             "/pods" => Self::of_pod(object),
@@ -55,7 +55,7 @@ impl Facts {
     }
 }
 
-/// Whether a pod ends by itself at some time.
+/// Whether a pod has `activeDeadlineSeconds` (scope `Terminating`).
 pub(super) fn is_terminating(pod: &Value) -> bool {
     let deadline = pod.pointer("/spec/activeDeadlineSeconds").and_then(Value::as_i64);
     deadline.is_some_and(|seconds| seconds >= 0)
@@ -78,7 +78,7 @@ fn looks_across(affinity: &Value) -> bool {
     })
 }
 
-/// One condition on the objects of a quota.
+/// A scope or scope selector expression.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Scope {
     name: String,
@@ -87,7 +87,7 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    /// All conditions of a quota; each must hold.
+    /// All scopes of a quota; each must match.
     pub(super) fn all(quota: &Value) -> Vec<Self> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let list = |path: &str| {
@@ -110,7 +110,7 @@ impl Scope {
         plain.chain(selected).collect()
     }
 
-    /// Whether an object is in it.
+    /// Whether an object matches.
     pub(super) fn holds(&self, facts: &Facts) -> bool {
         match (facts, self.name.as_str()) {
             (Facts::Pod { terminating, .. }, "Terminating") => *terminating,

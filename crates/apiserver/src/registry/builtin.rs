@@ -1,4 +1,4 @@
-//! Built-in rows as served resources.
+//! Built-in resources in the registry.
 
 use cambium_builtin::{Resource, Scope, Subresource};
 
@@ -6,7 +6,7 @@ use crate::object::api_version;
 
 use super::{Origin, ScalePaths, Served};
 
-/// A built-in row, ready to be served.
+/// A row of the built-in table as a served resource.
 pub(crate) fn served(row: &'static Resource) -> Served {
     let (stored_group, stored_version) = row.stored_as.unwrap_or((row.group, row.version));
     let scale = row.subresources.iter().find_map(|subresource| match subresource {

@@ -1,7 +1,7 @@
-//! Which resources there are, at this moment.
+//! The registry of served resources, built-in and custom.
 //!
-//! A [`Registry`] is immutable; a change of a CRD makes a new one. A [`Served`] is one resource at
-//! one version: everything the verbs need to know of a kind, whether it is built in or defined by a CRD.
+//! A [`Registry`] is immutable; a change of a CRD replaces it. A [`Served`] is one resource at one version: everything
+//! the verbs need to know of a kind, whether it is built in or defined by a CRD.
 
 mod builtin;
 mod served;
@@ -14,7 +14,7 @@ pub(crate) use served::{Origin, ScalePaths, Served};
 /// `(group, version, plural)`.
 type Address = (Arc<str>, Arc<str>, Arc<str>);
 
-/// All resources of one moment.
+/// An immutable set of resources.
 #[derive(Clone, Default)]
 pub(crate) struct Registry {
     resources: BTreeMap<Address, Arc<Served>>,
@@ -43,12 +43,12 @@ impl Registry {
         self.resources.insert(address, Arc::new(served));
     }
 
-    /// Removes what does not pass.
+    /// Removes the resources that the predicate rejects.
     pub(crate) fn retain(&mut self, keep: impl Fn(&Served) -> bool) {
         self.resources.retain(|_, served| keep(served));
     }
 
-    /// Finds a resource by its place in URLs.
+    /// Finds a resource by group, version and plural.
     pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Served>> {
         self.resources.get(&(group.into(), version.into(), plural.into()))
     }
@@ -59,7 +59,7 @@ impl Registry {
             .find(|served| &*served.kind == kind)
     }
 
-    /// Every resource of a group and version, by name.
+    /// The resources of a group version, by name.
     pub(crate) fn of_version<'a>(
         &'a self,
         group: &str,

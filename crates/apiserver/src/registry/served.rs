@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::crd::{Definition, Version};
 use crate::store::Entry;
 
-/// One resource at one version: what the verbs need to know of it.
+/// One resource at one version.
 pub(crate) struct Served {
     pub(crate) group: Arc<str>,
     pub(crate) version: Arc<str>,
@@ -23,25 +23,25 @@ pub(crate) struct Served {
     pub(crate) namespaced: bool,
     /// `group/version`, or only the version for the core group.
     pub(crate) api_version: Arc<str>,
-    /// Which bucket of the store holds its objects.
+    /// The bucket of its objects in the store.
     pub(crate) bucket: Arc<str>,
-    /// The `apiVersion` in which its objects are stored.
+    /// The `apiVersion` at which its objects are stored.
     pub(crate) stored_as: Arc<str>,
-    /// Whether `status` is written apart from the rest.
+    /// Whether it has the `status` subresource.
     pub(crate) status: bool,
     pub(crate) scale: Option<ScalePaths>,
     pub(crate) origin: Origin,
 }
 
-/// Where a resource comes from.
+/// The origin of a resource.
 pub(crate) enum Origin {
-    /// It is always there.
+    /// Built in.
     Builtin(&'static Resource),
-    /// A CRD defines it; the number is its place in `versions`.
+    /// Defined by a CRD; the index into its `versions`.
     Custom(Arc<Definition>, usize),
 }
 
-/// Where the `scale` subresource finds its numbers; dotted paths.
+/// Paths of the `scale` subresource, dotted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ScalePaths {
     pub(crate) spec_replicas: Cow<'static, str>,
@@ -50,7 +50,7 @@ pub(crate) struct ScalePaths {
 }
 
 impl Served {
-    /// The CRD behind it, and which of its versions this is.
+    /// Its CRD and version, if it is custom.
     pub(crate) fn custom(&self) -> Option<(&Arc<Definition>, &Version)> {
         match &self.origin {
             Origin::Custom(definition, index) => Some((definition, &definition.versions[*index])),
@@ -58,7 +58,7 @@ impl Served {
         }
     }
 
-    /// The shape of its objects.
+    /// The schema of its objects.
     pub(crate) fn schema(&self) -> &Schema {
         match &self.origin {
             Origin::Builtin(row) => row.schema,
@@ -66,7 +66,7 @@ impl Served {
         }
     }
 
-    /// How its objects are treated, where kinds differ.
+    /// The strategy of its kind.
     pub(crate) fn strategy(&self) -> &'static Strategy {
         match &self.origin {
             Origin::Builtin(row) => &row.strategy,
@@ -74,7 +74,7 @@ impl Served {
         }
     }
 
-    /// The verbs it has, as discovery lists them (CRDs in an order of their own).
+    /// Its verbs, in the order of discovery (which differs for CRDs).
     pub(crate) fn verbs(&self) -> &'static [&'static str] {
         match &self.origin {
             Origin::Builtin(row) => row.verbs.names(),
@@ -91,7 +91,7 @@ impl Served {
         }
     }
 
-    /// Whether its objects are kept at all, and not only asked about.
+    /// Whether its objects are stored, and not answered at once like reviews.
     pub(crate) fn is_stored(&self) -> bool {
         self.verbs().contains(&"get")
     }
@@ -105,7 +105,7 @@ impl Served {
         rows.iter().filter(|row| matches!(row, Subresource::Other { .. }))
     }
 
-    /// Whether there is a subresource of this name.
+    /// Whether it has a subresource of this name.
     pub(crate) fn has_subresource(&self, name: &str) -> bool {
         match name {
             "status" => self.status,
@@ -116,7 +116,7 @@ impl Served {
         }
     }
 
-    /// Whether a field selector may name this path.
+    /// Whether field selectors support this path.
     fn is_selectable(&self, path: &str) -> bool {
         if path == "metadata.name" || path == "metadata.namespace" && self.namespaced {
             return true;
@@ -130,7 +130,7 @@ impl Served {
         }
     }
 
-    /// Why objects cannot be selected by this field, if they cannot.
+    /// The error for a field selector on this path, if it is not supported.
     pub(crate) fn unselectable(&self, path: &str) -> Option<String> {
         if self.is_selectable(path) {
             return None;
@@ -143,7 +143,7 @@ impl Served {
         })
     }
 
-    /// Whether a stored object can be sent as it is: the same version, and nothing to default or prune.
+    /// Whether the stored bytes can be sent unchanged: same version, and no pending defaulting or pruning.
     pub(crate) fn is_sent_as_stored(&self, entry: &Entry) -> bool {
         match &self.origin {
             Origin::Builtin(_) => entry.api_version == self.api_version,
@@ -153,7 +153,7 @@ impl Served {
         }
     }
 
-    /// Fills in what was left out.
+    /// Sets defaults.
     pub(crate) fn default(&self, object: &mut Value) {
         match &self.origin {
             Origin::Builtin(row) => cambium_builtin::default(row, object),
@@ -161,13 +161,13 @@ impl Served {
         }
     }
 
-    /// What discovery hashes: `group/version/kind` in which objects are stored.
+    /// The input of `storageVersionHash` in discovery: `group/version/kind` of the storage version.
     pub(crate) fn storage_hash_input(&self) -> String {
         let core = if self.stored_as.contains('/') { "" } else { "/" };
         format!("{core}{}/{}", self.stored_as, self.kind)
     }
 
-    /// A warning that every answer carries.
+    /// The deprecation warning of every response.
     pub(crate) fn deprecation_warning(&self) -> Option<&str> {
         self.custom().and_then(|(_, version)| version.warning.as_deref())
     }

@@ -1,4 +1,4 @@
-//! Changes of objects that may be there: `update`, `patch`, and the subresources that amount to one.
+//! The read-modify-write loop of `update`, `patch`, and writes to subresources.
 
 use std::sync::Arc;
 
@@ -13,18 +13,18 @@ use crate::status::{Result, Status};
 use crate::store::Entry;
 use crate::{convert, object};
 
-/// How often a patch is tried again when somebody else was faster.
+/// Attempts on conflict, for writes without a resource version; upstream's patch retries as often.
 const ATTEMPTS: usize = 6;
 
-/// A change that somebody wants to an object that may be there.
+/// The change that a client requests.
 pub(super) enum Intent {
-    /// The whole object, as it should be.
+    /// Replace the object (PUT).
     Replace(Value),
-    /// A difference to whatever is there.
+    /// Patch the object.
     Patch(patch::Patch),
 }
 
-/// What became of a change.
+/// The result of a change.
 pub(super) struct Outcome {
     pub(super) value: Value,
     pub(super) created: bool,
@@ -40,13 +40,13 @@ impl Outcome {
     }
 }
 
-/// Carries a change through, trying again when the object moves under a change that does not mind.
+/// Applies a change, retrying on conflict unless the client insists on a resource version.
 pub(super) async fn carry_out(call: &Call, intent: &Intent, options: &Value) -> Result<Outcome> {
     let bucket = call.server.store.bucket(&call.resource.bucket);
     for _ in 0..ATTEMPTS {
         let Some(entry) = bucket.get(&call.key()) else {
             match create_instead(call, intent, options).await {
-                // Somebody else was faster; change theirs.
+                // Created concurrently: retry as an update.
                 Err(status) if status.reason == "AlreadyExists" => continue,
                 Err(status) => return Err(status),
                 Ok(value) => return Ok(Outcome { value, created: true }),
@@ -74,27 +74,29 @@ async fn create_instead(call: &Call, intent: &Intent, options: &Value) -> Result
         }
         _ => return Err(call.not_found()),
     };
+    // Creating by PUT or apply needs the verb `create` beside `update` or `patch`.
     let create = Action::on("create", ResourceAction::of(&call.path));
     require(&*call.server.authorizer, &call.user, &create)?;
-    // As upstream: only what is there is compared with it. So an apply with a version that nothing has creates, and never changes.
+    // As upstream, a resource version is only compared with an existing object. Clients rely on it: an apply with a
+    // version that no object has creates an object, and never changes one.
     let version = object::metadata_mut(&mut value).remove("resourceVersion");
     check_version(version.as_ref().and_then(Value::as_str).unwrap_or_default())?;
     write::create(call, Proposal { value, origin }, options).await
 }
 
-/// One try. `None` means that the object moved and the change may be tried again.
+/// One attempt. `None` is a conflict that may be retried.
 async fn attempt(call: &Call, intent: &Intent, options: &Value, entry: &Arc<Entry>) -> Result<Option<Value>> {
     let old = convert::read(&call.server, &call.resource, entry).await?;
     let (mut value, origin) = match intent {
         Intent::Replace(value) => (value.clone(), managed::Origin::Update),
         Intent::Patch(patch) => patch::compute(call, patch, &old).await?,
     };
-    let insists = check_preconditions(call, &mut value, &old)?;
+    let on_conflict = check_preconditions(call, &mut value, &old)?;
     let current = Current { entry, value: old };
     match write::replace(call, current, Proposal { value, origin }, options).await? {
         write::Replaced::Done(value) => Ok(Some(value)),
-        write::Replaced::Changed if insists == Insists::No => Ok(None),
-        write::Replaced::Gone if insists == Insists::No => Ok(None),
+        write::Replaced::Changed if on_conflict == OnConflict::Retry => Ok(None),
+        write::Replaced::Gone if on_conflict == OnConflict::Retry => Ok(None),
         write::Replaced::Changed => Err(modified(call)),
         write::Replaced::Gone => Err(call.not_found()),
     }
@@ -109,15 +111,17 @@ fn modified(call: &Call) -> Status {
     )
 }
 
-/// Whether a client wants to change this very state of an object, and no later one.
+/// The reaction to a concurrent write of the object.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Insists {
-    Yes,
-    No,
+enum OnConflict {
+    /// 409: the client requires the resource version that it sent.
+    Fail,
+    /// Another attempt on the new state.
+    Retry,
 }
 
-/// Checks UID and resource version.
-fn check_preconditions(call: &Call, new: &mut Value, old: &Value) -> Result<Insists> {
+/// Checks the UID and resource version preconditions.
+fn check_preconditions(call: &Call, new: &mut Value, old: &Value) -> Result<OnConflict> {
     let resource = &call.resource;
     let (given, actual) = (object::meta_text(new, "uid"), object::meta_text(old, "uid"));
     if call.is_update() && !given.is_empty() && given != actual {
@@ -140,7 +144,7 @@ fn check_preconditions(call: &Call, new: &mut Value, old: &Value) -> Result<Insi
         }
         "" | "0" => {
             object::metadata_mut(new).insert("resourceVersion".to_owned(), json!(current));
-            Ok(Insists::No)
+            Ok(OnConflict::Retry)
         }
         text => {
             check_version(text)?;
@@ -148,9 +152,11 @@ fn check_preconditions(call: &Call, new: &mut Value, old: &Value) -> Result<Insi
                 return Err(modified(call));
             }
             let whole = matches!(call.path.subresource.as_str(), "" | "status");
+            // Only a PUT insists on the version that it sent. A patch is computed again from the new state, where a version that
+            // it names no longer matches and conflicts.
             Ok(match call.is_update() && whole {
-                true => Insists::Yes,
-                false => Insists::No,
+                true => OnConflict::Fail,
+                false => OnConflict::Retry,
             })
         }
     }

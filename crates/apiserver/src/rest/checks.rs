@@ -1,4 +1,4 @@
-//! What is checked before an object is stored, and what it is given.
+//! Validation, allocation and privilege escalation checks before an object is stored.
 
 use cambium_builtin::{OnWrite, Resource};
 use cambium_schema::FieldError;
@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use super::Call;
 use crate::auth::escalation;
-use crate::expensive::{self, Effort};
+use crate::blocking::{self, Effort};
 use crate::registry::Origin;
 use crate::status::{Result, Status};
 use crate::validation::{metadata, policies, policy_params, webhooks};
 use crate::{allocate, crd, object};
 
-/// Refuses what is wrong with the object; what was so before is only warned of.
+/// Validates the object; errors that ratcheting tolerates become warnings.
 pub(super) fn validate(call: &Call, new: &Value, old: Option<&Value>) -> Result<()> {
     let resource = &call.resource;
     let mut errors = match old {
@@ -43,13 +43,13 @@ fn validate_builtin(call: &Call, row: &Resource, new: &Value, old: Option<&Value
     // Expressions and patterns are compiled, which may take long.
     if row.strategy.on_write == OnWrite::DefineResources {
         let mut errors = cambium_builtin::validate(row, new, old);
-        errors.extend(expensive::evaluate(Effort::Much, &[], || crd::validate(new, old)));
+        errors.extend(blocking::evaluate(Effort::Much, &[], || crd::validate(new, old)));
         return errors;
     }
     let mut errors = metadata::validate_builtin_finalizers(new);
     errors.extend(cambium_builtin::validate(row, new, old));
     if row.strategy.on_write == OnWrite::CompileExpressions {
-        errors.extend(expensive::evaluate(Effort::Much, &[], || {
+        errors.extend(blocking::evaluate(Effort::Much, &[], || {
             let mut errors = webhooks::conditions(new);
             errors.extend(policies::expressions(new));
             errors
@@ -61,8 +61,8 @@ fn validate_builtin(call: &Call, row: &Resource, new: &Value, old: Option<&Value
     errors
 }
 
-/// Gives the object what a cluster hands out, or keeps count of: addresses, stored versions. What it answers with is held until the
-/// object is in the store.
+/// Allocates Service addresses and ports, and records stored versions of CRDs. The reservation is held until the object
+/// is stored.
 pub(super) fn allocate(
     call: &Call,
     new: &mut Value,
@@ -75,14 +75,14 @@ pub(super) fn allocate(
     match call.resource.strategy().on_write {
         OnWrite::AllocateAddresses => allocate::service(&call.server, new, old, purpose),
         OnWrite::DefineResources => {
-            crd::note_stored_versions(new, old);
+            crd::record_stored_versions(new, old);
             Ok(None)
         }
         _ => Ok(None),
     }
 }
 
-/// Refuses a role or binding that gives more than its writer has.
+/// Denies a role or binding that grants more than its writer holds.
 pub(super) fn check_grants(call: &Call, new: &Value, old: Option<&Value>) -> Result<()> {
     if call.resource.strategy().on_write != OnWrite::CheckGrants {
         return Ok(());

@@ -1,4 +1,4 @@
-//! `create`.
+//! The verb `create`.
 
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::object;
 use crate::status::{Result, Status};
 use crate::wire::Response;
 
-/// Answers with the object that was made.
+/// Creates the object of the request body.
 pub(super) async fn create(call: &Call) -> Result<Response> {
     let proposal = Proposal {
         value: intake::object(call)?,
@@ -21,7 +21,7 @@ pub(super) async fn create(call: &Call) -> Result<Response> {
     Ok(present::object(call, StatusCode::CREATED, value))
 }
 
-/// A CRD that is going away takes no new objects.
+/// 403 for creating an object of a terminating CRD.
 pub(super) fn refuse_while_terminating(call: &Call) -> Result<Response> {
     let decoded = call.decode()?;
     let why = "create not allowed while custom resource definition is terminating";

@@ -1,4 +1,4 @@
-//! `delete` and `deletecollection`: grace, finalizers, propagation.
+//! The verbs `delete` and `deletecollection`: graceful deletion, finalizers, propagation policy.
 
 use cambium_builtin::{Dependents, Termination};
 use cambium_schema::{FieldError, FieldPath};
@@ -16,7 +16,7 @@ use crate::{convert, crd, object};
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 
-/// How to delete: the body's `DeleteOptions`, completed by the query.
+/// `DeleteOptions` of the body, or of the query if there is no body.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct DeleteOptions {
     grace: Option<i64>,
@@ -27,7 +27,7 @@ pub(super) struct DeleteOptions {
     raw: Value,
 }
 
-/// What becomes of dependents.
+/// `propagationPolicy`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Propagation {
     Background,
@@ -35,7 +35,7 @@ enum Propagation {
     Orphan,
 }
 
-/// Answers with the object while it is still there, or with success.
+/// Deletes an object; responds with the object if it still exists, or with `Success`.
 pub(super) async fn delete(call: &Call) -> Result<Response> {
     let options = DeleteOptions::of(call)?;
     options.warn(call);
@@ -49,7 +49,7 @@ pub(super) async fn delete(call: &Call) -> Result<Response> {
     }
 }
 
-/// Deletes whatever is selected, as far as the limit goes, and answers with the list of it.
+/// Deletes the selected objects, up to the limit, and responds with the list of them.
 pub(super) async fn delete_collection(call: &Call) -> Result<Response> {
     let options = DeleteOptions::of(call)?;
     options.warn(call);
@@ -57,6 +57,7 @@ pub(super) async fn delete_collection(call: &Call) -> Result<Response> {
     for entry in &page.entries {
         match delete_one(call, entry.name(), &options).await {
             Ok(_) => {}
+            // Deleted concurrently, which is the goal.
             Err(status) if status.reason == "NotFound" => {}
             Err(status) => return Err(status),
         }
@@ -64,13 +65,13 @@ pub(super) async fn delete_collection(call: &Call) -> Result<Response> {
     present::list(call, page.entries, page.metadata).await
 }
 
-/// What became of an object.
+/// The result of a deletion.
 pub(super) enum Deleted {
     Gone(Value),
     Pending(Value),
 }
 
-/// Deletes one object, or notes that it is to go.
+/// Deletes one object, or sets its `deletionTimestamp`.
 pub(super) async fn delete_one(call: &Call, name: &str, options: &DeleteOptions) -> Result<Deleted> {
     let resource = &call.resource;
     let key = object::key(call.namespace(), name);
@@ -79,6 +80,8 @@ pub(super) async fn delete_one(call: &Call, name: &str, options: &DeleteOptions)
         let missing = || Status::not_found(&resource.group, &resource.plural, name);
         let entry = bucket.get(&key).ok_or_else(missing)?;
         let old = convert::read(&call.server, resource, &entry).await?;
+        // Preconditions come before admission, and both again after a conflict, so that they hold for the state that is
+        // actually deleted.
         options.check(call, name, &old)?;
         let attributes = Attributes {
             operation: Operation::Delete,
@@ -95,8 +98,9 @@ pub(super) async fn delete_one(call: &Call, name: &str, options: &DeleteOptions)
         admission::mutate(&call.server, &attributes, None).await?;
         admission::validate(&call.server, &attributes, None).await?;
 
-        let next = marked(call, &old, options);
+        let next = terminating(call, &old, options);
         let put = match &next {
+            // Deleting a terminating object again changes nothing, and is not written.
             Some(value) if *value == old => return Ok(Deleted::Pending(old)),
             Some(value) => Some(
                 convert::settle(&call.server, resource, value.clone())
@@ -127,6 +131,7 @@ pub(super) async fn delete_one(call: &Call, name: &str, options: &DeleteOptions)
                     |value| Deleted::Pending(stamp(value)),
                 ))
             }
+            // A delete without preconditions never conflicts: it applies to whatever state there is.
             Err(WriteError::Changed) => continue,
             Err(WriteError::Missing | WriteError::Exists) => Err(missing()),
             Err(WriteError::Storage(why)) => Err(Status::internal(why)),
@@ -134,8 +139,8 @@ pub(super) async fn delete_one(call: &Call, name: &str, options: &DeleteOptions)
     }
 }
 
-/// The object with its deletion noted; `None` when nothing keeps it.
-fn marked(call: &Call, old: &Value, options: &DeleteOptions) -> Option<Value> {
+/// The object with `deletionTimestamp` and finalizers set; `None` when it can be removed at once.
+fn terminating(call: &Call, old: &Value, options: &DeleteOptions) -> Option<Value> {
     let mut new = old.clone();
     let strategy = call.resource.strategy();
     if strategy.termination == Termination::Instances {
@@ -147,6 +152,8 @@ fn marked(call: &Call, old: &Value, options: &DeleteOptions) -> Option<Value> {
         default_propagation(strategy.dependents),
     );
     let grace = grace(call, old, options);
+    // The namespace controller removes `spec.finalizers` through `/finalize` once the content is gone; until then a
+    // namespace stays even without metadata.finalizers.
     let has_content = strategy.termination == Termination::SpecFinalizers;
     let held = !finalizers.is_empty() || grace > 0 || has_content && prepare::has_spec_finalizers(old);
     if !held {
@@ -169,6 +176,7 @@ fn marked(call: &Call, old: &Value, options: &DeleteOptions) -> Option<Value> {
             .unwrap_or(now);
         metadata.insert("deletionTimestamp".to_owned(), json!(object::timestamp(at)));
         metadata.insert("deletionGracePeriodSeconds".to_owned(), json!(grace));
+        // As upstream, the deletion counts as a change of the desired state, which controllers observe.
         if !deleting && let Some(generation) = metadata.get("generation").and_then(Value::as_i64) {
             metadata.insert("generation".to_owned(), json!(generation + 1));
         }
@@ -179,8 +187,8 @@ fn marked(call: &Call, old: &Value, options: &DeleteOptions) -> Option<Value> {
     Some(new)
 }
 
-/// The finalizers that carry out what is to become of dependents. Nothing said means: as was said before, or as
-/// the kind has it.
+/// The finalizers after the propagation policy is applied. Without a policy, existing `orphan` and
+/// `foregroundDeletion` finalizers count, then the default of the kind.
 fn next_finalizers(
     old: &Value,
     propagation: Option<Propagation>,
@@ -208,7 +216,7 @@ fn default_propagation(dependents: Dependents) -> Option<Propagation> {
     }
 }
 
-/// Only pods die slowly, and only where somebody has to stop them.
+/// The grace period: only pods have one, and only once they are scheduled to a node.
 fn grace(call: &Call, old: &Value, options: &DeleteOptions) -> i64 {
     if call.resource.strategy().termination != Termination::GracePeriod {
         return 0;
@@ -220,6 +228,7 @@ fn grace(call: &Call, old: &Value, options: &DeleteOptions) -> i64 {
         .and_then(Value::as_str)
         .unwrap_or_default()
         .is_empty();
+    // No kubelet would confirm the end of an unscheduled or finished pod, so it is removed at once.
     if unscheduled || matches!(phase, "Succeeded" | "Failed") {
         return 0;
     }
@@ -234,7 +243,7 @@ impl DeleteOptions {
         if call.body.is_empty() {
             return Self::parse(&call.options, json!({}));
         }
-        // A body speaks for itself: what the query says is not added to it.
+        // As upstream, query parameters are ignored if there is a body.
         let media = wire::Media::of(call.content_type.as_deref())?;
         let raw = wire::decode(media, &call.body)
             .map_err(Status::bad_request)?
@@ -242,7 +251,7 @@ impl DeleteOptions {
         Self::parse(&Options::default(), raw)
     }
 
-    /// Reads the options of a body, completed by the query.
+    /// Parses the options of a body; `query` has those of a request without a body.
     pub(super) fn parse(query: &Options, raw: Value) -> Result<Self> {
         let raw = if raw.is_null() { json!({}) } else { raw };
         let kind = raw.get("kind").and_then(Value::as_str).unwrap_or("DeleteOptions");
@@ -303,7 +312,7 @@ impl DeleteOptions {
         })
     }
 
-    /// Tells whoever deletes a Job without saying what is to become of its pods.
+    /// Adds a warning when a Job is deleted without a propagation policy.
     fn warn(&self, call: &Call) {
         let dependents = call.resource.strategy().dependents;
         if self.propagation.is_none() && dependents == Dependents::OrphanedWithWarning {
@@ -313,7 +322,7 @@ impl DeleteOptions {
         }
     }
 
-    /// Whether the object is the one that is meant.
+    /// Checks the preconditions.
     pub(super) fn check(&self, call: &Call, name: &str, old: &Value) -> Result<()> {
         for (label, wanted, field, guess) in [
             ("UID", &self.uid, "uid", "deleted and then recreated"),
@@ -342,7 +351,7 @@ impl DeleteOptions {
     }
 }
 
-/// Options of the wrong type.
+/// Checks the types of the fields.
 fn check_types(raw: &Value) -> Result<()> {
     type Check = fn(&Value) -> bool;
     let fields: [(&str, &str, Check); 5] = [

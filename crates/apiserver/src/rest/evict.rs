@@ -1,4 +1,4 @@
-//! `pods/eviction`: a deletion that asks the pod's disruption budget first.
+//! The subresource `pods/eviction`: deletes a pod if its disruption budget allows it.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::status::{Result, Status};
 use crate::store::Entry;
 use crate::wire::{Response, value_response};
 
-/// How often it is tried again when a pod or its budget moves.
+/// Attempts on conflict with writes to the pod or its budget.
 const ATTEMPTS: usize = 20;
 
-/// Deletes a pod, unless its disruption budget has no room for that.
+/// Evicts a pod, unless its disruption budget allows no disruption.
 pub(super) async fn evict(call: &Call) -> Result<Response> {
     let eviction = call.decode()?.value;
     if object::name(&eviction) != call.path.name {
@@ -51,12 +51,12 @@ pub(super) async fn evict(call: &Call) -> Result<Response> {
     }
 }
 
-/// Whether it failed because something else was written meanwhile.
+/// Whether the error is a conflict.
 fn is_moved(status: &Status) -> bool {
     status.reason == "Conflict"
 }
 
-/// One try; a conflict means that something moved before anything was used up.
+/// One attempt; a conflict means that the budget was not charged.
 async fn attempt(call: &Call, options: &DeleteOptions) -> Result<()> {
     let entry = current(call)?;
     let pod = entry.value();
@@ -105,7 +105,7 @@ fn budgets_of(call: &Call, pod: &Entry) -> Vec<Value> {
         .collect()
 }
 
-/// Takes one disruption out of the budget, so that nobody else takes the same.
+/// Decrements `disruptionsAllowed` of the budget, with its resource version as a precondition.
 async fn charge(call: &Call, budget: &Value, options: &DeleteOptions) -> Result<()> {
     let status = disruption::charged(budget, &call.path.name, call.server.sources.now())?;
     if options.dry_run {
@@ -122,7 +122,7 @@ async fn charge(call: &Call, budget: &Value, options: &DeleteOptions) -> Result<
     client.update(&path, &next).await.map(drop).map_err(to_status)
 }
 
-/// Notes on the pod why it goes, and deletes it; only as it was at some moment, if one is given.
+/// Sets the condition `DisruptionTarget` on the pod and deletes it, at the given resource version if there is one.
 async fn remove(call: &Call, options: &DeleteOptions, moment: Option<&Arc<Entry>>) -> Result<()> {
     let mut attempts = ATTEMPTS;
     loop {
@@ -135,7 +135,7 @@ async fn remove(call: &Call, options: &DeleteOptions, moment: Option<&Arc<Entry>
         options.check(call, entry.name(), &pod)?;
         let mut revision = entry.revision.to_string();
         if !options.dry_run && !object::is_deleting(&pod) {
-            match note(call, pod).await {
+            match add_disruption_target(call, pod).await {
                 Ok(written) => revision = written,
                 Err(status) if is_moved(&status) && moment.is_none() && attempts > 0 => continue,
                 Err(status) => return Err(status),
@@ -151,8 +151,8 @@ async fn remove(call: &Call, options: &DeleteOptions, moment: Option<&Arc<Entry>
     }
 }
 
-/// Writes the reason into the pod's status; answers with the revision of that.
-async fn note(call: &Call, mut pod: Value) -> Result<String> {
+/// Sets the condition `DisruptionTarget` in the pod's status; returns the new resource version.
+async fn add_disruption_target(call: &Call, mut pod: Value) -> Result<String> {
     mark(&mut pod, &object::timestamp(call.server.sources.now()));
     let path = format!(
         "/api/v1/namespaces/{}/pods/{}/status",

@@ -1,4 +1,4 @@
-//! `get`.
+//! The verb `get`.
 
 use http::StatusCode;
 
@@ -6,7 +6,7 @@ use super::{Call, present};
 use crate::status::{Cause, Result, Status};
 use crate::wire::Response;
 
-/// Answers with one object.
+/// Responds with one object.
 pub(super) async fn get(call: &Call) -> Result<Response> {
     not_ahead_of(call)?;
     let bucket = call.server.store.bucket(&call.resource.bucket);
@@ -14,15 +14,16 @@ pub(super) async fn get(call: &Call) -> Result<Response> {
     present::entry(call, StatusCode::OK, &entry).await
 }
 
-/// A client that has seen a newer world than we have must not be shown an older one.
+/// Fails if the client requests a resource version that is not reached yet.
 pub(super) fn not_ahead_of(call: &Call) -> Result<()> {
     match call.options.resource_version.as_str() {
+        // `0` means any version; every read is of the latest one here.
         "" | "0" => Ok(()),
         text => known_version(call, text).map(|_| ()),
     }
 }
 
-/// A resource version that this server has reached.
+/// Parses a resource version; fails if it is not reached yet.
 pub(super) fn known_version(call: &Call, text: &str) -> Result<u64> {
     let wanted = text
         .parse()

@@ -1,4 +1,4 @@
-//! Whether an object is of the kind, namespace and name that the URL says.
+//! Checks that an object matches the kind, namespace and name of the URL.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::object;
 use crate::registry::Origin;
 use crate::status::{Result, Status};
 
-/// Makes sure that the object is of the kind, namespace and name that the URL says.
+/// Checks kind, namespace and name of the object against the URL, and fills in missing ones.
 pub(super) fn identify(call: &Call, object: &mut Value) -> Result<()> {
     let custom = matches!(call.resource.origin, Origin::Custom(..));
     if object.is_null() && !custom {
@@ -33,7 +33,7 @@ pub(super) fn identify(call: &Call, object: &mut Value) -> Result<()> {
     in_place(call, object)
 }
 
-/// What keeps an object from even saying of which kind it is.
+/// The decoding error for an object without a readable `apiVersion` and `kind`.
 fn without_kind(object: &Value) -> Option<String> {
     let parse = "couldn't get version/kind; json parse error: json: cannot unmarshal";
     let Some(map) = object.as_object() else {
@@ -53,7 +53,7 @@ fn without_kind(object: &Value) -> Option<String> {
     })
 }
 
-/// What Go's decoder calls a value.
+/// The type of a value in the error messages of Go's decoder.
 pub(super) fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -65,7 +65,7 @@ pub(super) fn go_type(value: &Value) -> &'static str {
     }
 }
 
-/// Makes sure that what a patch made of an object is still that object.
+/// Checks that a patched object still matches the URL.
 pub(super) fn identify_patched(call: &Call, object: &mut Value) -> Result<()> {
     let refuse = |object: &Value, why: String| Status::invalid_patch(&object.to_string(), &why);
     if let Some(why) = without_kind(object) {
@@ -80,7 +80,7 @@ pub(super) fn identify_patched(call: &Call, object: &mut Value) -> Result<()> {
     in_place(call, object)
 }
 
-/// Makes sure that an applied configuration is of the resource's kind.
+/// Checks that an applied configuration has the resource's kind.
 pub(super) fn identify_applied(call: &Call, object: &Value) -> Result<()> {
     let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
@@ -150,7 +150,7 @@ fn of_this_kind(call: &Call, object: &mut Value) -> Result<()> {
     Ok(())
 }
 
-/// Makes sure that the object has the namespace and the name that the URL says.
+/// Checks namespace and name of the object against the URL, and fills in missing ones.
 pub(super) fn in_place(call: &Call, object: &mut Value) -> Result<()> {
     let namespace = call.namespace().to_owned();
     match (call.resource.namespaced, object::namespace(object)) {
@@ -183,8 +183,8 @@ pub(super) fn in_place(call: &Call, object: &mut Value) -> Result<()> {
     Ok(())
 }
 
-/// A built-in kind, and everybody's metadata, is decoded into its type, so a wrong type is a malformed
-/// request, not an invalid object.
+/// Checks the types of a built-in object, and of any object's metadata. Upstream decodes those into Go structs, so a
+/// wrong type is a bad request and not an invalid object.
 fn check_types(call: &Call, object: &mut Value) -> Result<()> {
     let decoded = match &call.resource.origin {
         Origin::Builtin(row) => cambium_builtin::decode(row, object),

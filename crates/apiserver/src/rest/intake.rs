@@ -1,4 +1,4 @@
-//! From what a client sends to an object in shape: decoded, pruned, with defaults.
+//! Reads the object of a request body: decode, prune, default.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::request::FieldValidation;
 use crate::status::{Result, Status};
 use crate::wire::{self, Media};
 
-/// The object that a client sent: of the kind, namespace and name that the URL says, without unknown fields, with defaults.
+/// The object of the request body: matches the URL, without unknown fields, with defaults.
 pub(super) fn object(call: &Call) -> Result<Value> {
     let decoded = call.decode()?;
     let mut object = decoded.value;
@@ -22,7 +22,7 @@ pub(super) fn object(call: &Call) -> Result<Value> {
     Ok(object)
 }
 
-/// Removes what the kind does not have, and says so as the client wants it said, after `problems` that are known already: those of a patch.
+/// Prunes unknown fields and reports them according to `fieldValidation`, after the `problems` of a patch.
 pub(super) fn validate_fields(
     call: &Call,
     object: &mut Value,
@@ -59,8 +59,8 @@ pub(super) fn validate_fields(
     Ok(())
 }
 
-/// Of a custom object, what is there twice is told before what is unknown; a built-in kind is read by a decoder that
-/// tells problems as it meets them.
+/// Strict decoding errors in upstream's order: for custom resources, duplicates before unknown fields; for built-in
+/// kinds, in the order of the document.
 fn strict_problems(call: &Call, duplicates: &[String], unknown: &[String]) -> Vec<String> {
     let builtin = matches!(call.resource.origin, Origin::Builtin(_));
     let json = Media::of(call.content_type.as_deref()) == Ok(Media::Json);
@@ -87,7 +87,7 @@ fn strict_problems(call: &Call, duplicates: &[String], unknown: &[String]) -> Ve
     problems.into_iter().map(|(_, problem)| problem).collect()
 }
 
-/// Gives metadata inside of a custom object its shape, and prunes; the paths of unknown fields.
+/// Coerces metadata and prunes; returns the paths of unknown fields.
 fn decode(call: &Call, object: &mut Value) -> Result<Vec<String>> {
     let pipeline = match &call.resource.origin {
         Origin::Builtin(row) => return Ok(cambium_schema::prune(row.schema, object)),
@@ -102,7 +102,7 @@ fn decode(call: &Call, object: &mut Value) -> Result<Vec<String>> {
     })
 }
 
-/// Brings an object that admission or a patch has changed back into shape.
+/// Prunes and defaults an object after admission or a patch changed it.
 pub(super) fn normalise(resource: &Served, object: &mut Value) {
     match &resource.origin {
         Origin::Builtin(row) => {

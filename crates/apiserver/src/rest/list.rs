@@ -1,4 +1,4 @@
-//! `list`: selectors, pages, and lists as of a revision.
+//! The verb `list`: selectors, pagination, and `resourceVersionMatch`.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use crate::status::{Result, Status};
 use crate::store::{Entry, Interest};
 use crate::wire::Response;
 
-/// How long a page token is good for.
+/// Validity of a continue token.
 const TOKEN_SECONDS: i64 = 300;
 
-/// What is selected by a request.
+/// The selectors of a request.
 pub(super) struct Selection {
-    /// What keys begin with: a namespace, or everything.
+    /// The key prefix: a namespace, or empty.
     pub(super) prefix: String,
     labels: LabelSelector,
     fields: FieldSelector,
@@ -54,7 +54,7 @@ impl Selection {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
-    /// Which events may be about what is selected.
+    /// The events that may concern selected objects.
     pub(super) fn interest(&self) -> Interest {
         let one = self
             .fields
@@ -75,30 +75,30 @@ impl Selection {
     }
 }
 
-/// A page's place: upstream's token, and when it was given out.
+/// A continue token: upstream's fields, and the time of issue.
 #[derive(Debug, Serialize, Deserialize)]
 struct Token {
     v: String,
-    /// The revision of the list; negative when consistency was given up.
+    /// The revision of the list; negative for an inconsistent continuation.
     rv: i64,
     start: String,
     at: i64,
 }
 
-/// Answers with a list.
+/// Responds with a list.
 pub(super) async fn list(call: &Call) -> Result<Response> {
     let page = page(call)?;
     present::list(call, page.entries, page.metadata).await
 }
 
-/// What is shown of a list, or deleted of a collection.
+/// One page of a list.
 pub(super) struct Page {
     pub(super) entries: Vec<Arc<Entry>>,
-    /// The list's own: its revision, and where it goes on.
+    /// The ListMeta: resource version, continue token, remaining item count.
     pub(super) metadata: Map<String, Value>,
 }
 
-/// What a request selects, as far as its limit goes.
+/// The objects that a request selects, up to its limit.
 pub(super) fn page(call: &Call) -> Result<Page> {
     let selection = Selection::of(call)?;
     let options = &call.options;
@@ -118,6 +118,8 @@ pub(super) fn page(call: &Call) -> Result<Page> {
         let token = decode(&options.continue_token)?;
         let consistent = u64::try_from(token.rv).ok();
         let age = call.server.sources.now().as_second().saturating_sub(token.at);
+        // etcd compacts after five minutes, so upstream's tokens expire by then; clients must see that here, too, even if the
+        // log still has the revision.
         let fresh = age <= TOKEN_SECONDS;
         match consistent {
             Some(revision) => match bucket.list_at(revision, &selection.prefix, &token.start) {
@@ -141,6 +143,8 @@ pub(super) fn page(call: &Call) -> Result<Page> {
             })?;
         (entries, revision)
     } else {
+        // There is no watch cache that could lag behind: `resourceVersion=0` (any version) and an unset one (the most
+        // recent) both read the latest state. A newer version than ours is an error, so that a client never goes back in time.
         not_ahead_of(call)?;
         let (entries, newest) = bucket.list(&selection.prefix);
         (entries, current.max(newest))
@@ -148,7 +152,8 @@ pub(super) fn page(call: &Call) -> Result<Page> {
     Ok(cut(call, &selection, entries, revision))
 }
 
-/// Whether the list is to be as of a revision. A page of one has always meant that, from before there was a word for it.
+/// Whether the list must be exactly at a revision: `resourceVersionMatch: Exact`, or the legacy `limit` with a
+/// resource version.
 fn wants_exactly(options: &Options) -> bool {
     let is_given = !matches!(options.resource_version.as_str(), "" | "0");
     match options.resource_version_match.as_str() {
@@ -157,7 +162,7 @@ fn wants_exactly(options: &Options) -> bool {
     }
 }
 
-/// As much as the client wants at once.
+/// Cuts the list at `limit` and adds a continue token.
 fn cut(call: &Call, selection: &Selection, entries: Vec<Arc<Entry>>, revision: u64) -> Page {
     let limit = call.options.limit;
     let mut metadata = Map::new();
@@ -182,6 +187,7 @@ fn cut(call: &Call, selection: &Selection, entries: Vec<Arc<Entry>>, revision: u
     if let Some(last) = last.filter(|_| seen < total) {
         let token = encode(call, i64::try_from(revision).unwrap_or(i64::MAX), &last);
         metadata.insert("continue".to_owned(), json!(token));
+        // With a selector, the number of remaining matches is unknown, and upstream leaves the field unset.
         if selection.is_everything() {
             metadata.insert("remainingItemCount".to_owned(), json!(total - seen));
         }
@@ -192,7 +198,7 @@ fn cut(call: &Call, selection: &Selection, entries: Vec<Arc<Entry>>, revision: u
     }
 }
 
-/// The combinations that upstream refuses.
+/// Refuses the combinations of options that upstream refuses.
 fn check_options(call: &Call) -> Result<()> {
     let options = &call.options;
     let forbidden = "resourceVersionMatch: Forbidden: resourceVersionMatch";
@@ -259,7 +265,7 @@ fn decode(text: &str) -> Result<Token> {
     }
 }
 
-/// The page is no longer to be had; the rest of the list, as it is now, still is.
+/// 410 for an expired continue token, with a new token for an inconsistent continuation.
 fn expired(call: &Call, start: &str) -> Status {
     let mut status = Status::expired(
         "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",

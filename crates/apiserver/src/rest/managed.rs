@@ -1,4 +1,4 @@
-//! Managed fields: who owns what, kept up to date by every write; and the patches that need to know.
+//! Managed fields of every write, server-side apply, and strategic merge patch.
 
 use std::sync::Arc;
 
@@ -14,37 +14,40 @@ use crate::server::Server;
 use crate::status::{Cause, Result, Status};
 use crate::{convert, object};
 
-/// How a new state came about.
+/// The operation that a new state results from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// By a plain write: ownership follows from what changed.
+    /// Update: ownership follows from the changed fields.
     Update,
-    /// By server-side apply, which has settled ownership already.
+    /// Server-side apply, which has updated managed fields already.
     Apply,
 }
 
-/// Records a plain write.
+/// Updates managed fields for a create, update or patch.
 pub(super) async fn record(call: &Call, old: Option<&Value>, new: &mut Value) -> Result<()> {
     let manager = call.manager();
     let update = |fields: &FieldManager<'_>, old: Option<&Value>, new: &mut Value| {
+        // As upstream, a write never fails because of managed fields: the object is stored without them.
         if let Err(error) = fields.update(old, new, &manager) {
-            tracing::warn!(%error, "managed fields could not be updated");
+            tracing::warn!(%error, "failed to update managed fields");
         }
     };
-    if !waits_for_webhook(call, [old, Some(new)]) {
-        Books::of(call).with(|fields| update(fields, old, new));
+    // Entries of another API version may need the conversion webhook, which `cambium-apply` calls synchronously: that must
+    // not block an async worker.
+    if !needs_conversion_webhook(call, [old, Some(new)]) {
+        Tracking::of(call).with(|fields| update(fields, old, new));
         return Ok(());
     }
-    let (books, manager, old, mut given) = (
-        Books::of(call),
+    let (tracking, manager, old, mut given) = (
+        Tracking::of(call),
         manager.clone(),
         old.cloned(),
         std::mem::take(new),
     );
-    *new = off_thread(move || {
-        books.with(|fields| {
+    *new = on_blocking_thread(move || {
+        tracking.with(|fields| {
             if let Err(error) = fields.update(old.as_ref(), &mut given, &manager) {
-                tracing::warn!(%error, "managed fields could not be updated");
+                tracing::warn!(%error, "failed to update managed fields");
             }
         });
         given
@@ -53,7 +56,7 @@ pub(super) async fn record(call: &Call, old: Option<&Value>, new: &mut Value) ->
     Ok(())
 }
 
-/// Applies a configuration.
+/// Server-side applies a configuration.
 pub(super) async fn apply(call: &Call, old: Option<&Value>, config: &Value) -> Result<Value> {
     let manager = call.manager();
     let force = if call.options.force == Some(true) {
@@ -65,18 +68,19 @@ pub(super) async fn apply(call: &Call, old: Option<&Value>, config: &Value) -> R
     if let Kind::Builtin(row) = &call.resource.origin {
         complete_keys(row.schema, &mut config);
     }
-    if !waits_for_webhook(call, [old, Some(&config)]) {
-        return Books::of(call)
+    if !needs_conversion_webhook(call, [old, Some(&config)]) {
+        return Tracking::of(call)
             .with(|fields| fields.apply(old, &config, &manager, force))
             .map_err(refusal);
     }
-    let (books, old) = (Books::of(call), old.cloned());
-    let applied =
-        off_thread(move || books.with(|fields| fields.apply(old.as_ref(), &config, &manager, force)));
+    let (tracking, old) = (Tracking::of(call), old.cloned());
+    let applied = on_blocking_thread(move || {
+        tracking.with(|fields| fields.apply(old.as_ref(), &config, &manager, force))
+    });
     applied.await?.map_err(refusal)
 }
 
-/// Fills in the keys of list items that have a default: a container port without `protocol` is the TCP one.
+/// Defaults the keys of map-list items: a container port without `protocol` is TCP.
 fn complete_keys(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(map) => {
@@ -108,7 +112,7 @@ fn complete_keys(schema: &Schema, value: &mut Value) {
     }
 }
 
-/// Takes back what admission did to the books themselves, if they can no longer be read.
+/// Restores managed fields that admission made unreadable.
 pub(super) fn restore_if_broken(before: &Value, new: &mut Value) {
     if ManagedFields::of(new).is_err() {
         let metadata = object::metadata_mut(new);
@@ -128,7 +132,7 @@ pub(super) fn strategic(call: &Call, old: &Value, patch: &Value) -> Result<Value
     })
 }
 
-/// Whether two states differ in nothing but the times in their managed fields.
+/// Whether two states are equal apart from the timestamps of managed fields.
 pub(super) fn same_but_for_times(new: &Value, old: &Value) -> bool {
     let (Some(new), Some(old)) = (new.as_object(), old.as_object()) else {
         return new == old;
@@ -191,8 +195,8 @@ fn refusal(error: ApplyError) -> Status {
     }
 }
 
-/// Books kept in a version that only a webhook can convert to have to wait for it.
-fn waits_for_webhook(call: &Call, objects: [Option<&Value>; 2]) -> bool {
+/// Whether managed fields must be converted by a webhook, as an entry has another API version.
+fn needs_conversion_webhook(call: &Call, objects: [Option<&Value>; 2]) -> bool {
     let by_webhook = call
         .resource
         .custom()
@@ -204,20 +208,20 @@ fn waits_for_webhook(call: &Call, objects: [Option<&Value>; 2]) -> bool {
             .any(|object| speaks_other_versions(&call.resource, object))
 }
 
-/// Runs on a thread that may wait.
-async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+/// Runs on a blocking thread.
+async fn on_blocking_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(Status::internal)
 }
 
-/// What bookkeeping needs to know of a request.
-struct Books {
+/// The inputs of managed-field tracking for a request.
+struct Tracking {
     versions: AllVersions,
     subresource: String,
     reset_fields: Set,
     now: Timestamp,
 }
 
-impl Books {
+impl Tracking {
     fn of(call: &Call) -> Self {
         Self {
             versions: AllVersions {
@@ -259,7 +263,7 @@ fn speaks_other_versions(resource: &Served, value: &Value) -> bool {
         .any(|entry| entry.get("apiVersion") != Some(&json!(resource.api_version)))
 }
 
-/// Fields that a request cannot change, whatever it says.
+/// Reset fields: fields that the strategy ignores in a request, and that it must not own.
 fn reset_fields(resource: &Served, subresource: &str) -> Set {
     let custom = matches!(resource.origin, Kind::Custom(..));
     let paths: &[&[&str]] = match (subresource, custom) {
@@ -271,7 +275,7 @@ fn reset_fields(resource: &Served, subresource: &str) -> Set {
     Set::of(paths.iter().map(|path| Path::fields(path.iter().copied())))
 }
 
-/// The versions of a resource, as the registry has them at this moment.
+/// The served versions of a resource, as a converter of managed fields.
 struct AllVersions {
     server: Arc<Server>,
     resource: Arc<Served>,

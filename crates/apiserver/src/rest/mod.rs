@@ -1,4 +1,4 @@
-//! The verbs. One file each; `present` turns what they find into what the client asked to see.
+//! The REST verbs, one file each; `present` renders responses.
 //!
 //! ```text
 //! request ─► mod: which verb on which resource?
@@ -45,7 +45,7 @@ use crate::server::Server;
 use crate::status::{Result, Status};
 use crate::wire::{self, Decoded, Media, Representation, Response, SPOKEN, Shape};
 
-/// One request on a resource, understood.
+/// A parsed request on a resource.
 pub(crate) struct Call {
     pub(crate) server: Arc<Server>,
     pub(crate) user: Arc<User>,
@@ -60,7 +60,7 @@ pub(crate) struct Call {
     pub(crate) warnings: Arc<Warnings>,
 }
 
-/// Warnings gathered for the client.
+/// Warnings for the response headers.
 #[derive(Default)]
 pub(crate) struct Warnings(Mutex<Vec<String>>);
 
@@ -79,7 +79,7 @@ impl Warnings {
 }
 
 impl Call {
-    /// Who changes fields, for managed fields.
+    /// The field manager of the request.
     pub(crate) fn manager(&self) -> String {
         if !self.options.field_manager.is_empty() {
             return self.options.field_manager.clone();
@@ -96,23 +96,23 @@ impl Call {
         }
     }
 
-    /// Whether the client sent a whole object to put in place of another.
+    /// Whether the request is a PUT.
     pub(crate) fn is_update(&self) -> bool {
         self.method == Method::PUT
     }
 
-    /// Whether the client sent a difference.
+    /// Whether the request is a PATCH.
     pub(crate) fn is_patch(&self) -> bool {
         self.method == Method::PATCH
     }
 
-    /// The object that the client sent.
+    /// Decodes the request body.
     pub(crate) fn decode(&self) -> Result<Decoded> {
         let media = Media::of(self.content_type.as_deref())?;
         wire::decode(media, &self.body).map_err(|why| self.unrecognized(&why))
     }
 
-    /// 400 for a body that is not even an object of some kind.
+    /// 400 for a body without a recognizable kind.
     pub(crate) fn unrecognized(&self, why: &str) -> Status {
         let (kind, shown) = (&self.resource.kind, wire::summary(&self.body));
         Status::bad_request(format!(
@@ -139,7 +139,7 @@ impl Call {
     }
 }
 
-/// The verb that a request amounts to, as authorisation names it.
+/// The authorization verb of a request.
 pub(crate) fn verb(method: &Method, path: &ResourcePath, options: &Options) -> &'static str {
     let one = !path.name.is_empty();
     match method.as_str() {
@@ -155,7 +155,7 @@ pub(crate) fn verb(method: &Method, path: &ResourcePath, options: &Options) -> &
     }
 }
 
-/// Carries a request out.
+/// Serves a request.
 pub(crate) async fn serve(call: Call) -> Result<Response> {
     let verb = verb(&call.method, &call.path, &call.options);
     if !call.path.subresource.is_empty() {
@@ -164,7 +164,7 @@ pub(crate) async fn serve(call: Call) -> Result<Response> {
     let named = !call.path.name.is_empty();
     let lacks_namespace = call.resource.namespaced && call.path.namespace.is_empty();
     match verb {
-        // Nobody has thought of columns for a question.
+        // Reviews have no printer columns.
         "create" if !call.resource.is_stored() && call.representation.shape == Shape::Table => {
             Err(Status::not_acceptable(&SPOKEN))
         }

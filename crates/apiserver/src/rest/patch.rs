@@ -1,4 +1,4 @@
-//! `patch`: JSON patch, merge patch, strategic merge patch, server-side apply.
+//! The verb `patch`: JSON patch, merge patch, strategic merge patch, server-side apply.
 
 use cambium_schema::{FieldError, FieldPath};
 use json_patch::{AddOperation, PatchOperation};
@@ -12,16 +12,16 @@ use crate::request::FieldValidation;
 use crate::status::{Result, Status};
 use crate::wire::{self, Response};
 
-/// JSON patches have at most this many operations.
+/// Maximum number of JSON patch operations, as upstream.
 const OPERATIONS: usize = 10_000;
 
-/// A patch, decoded.
+/// A decoded patch.
 pub(super) enum Patch {
-    /// With what a strict reader says of it.
+    /// With strict decoding errors.
     Json(json_patch::Patch, Vec<String>),
-    /// With the fields that it has twice.
+    /// With duplicate fields.
     Merge(Value, Vec<String>),
-    /// With the fields that it has twice.
+    /// With duplicate fields.
     Strategic(Value, Vec<String>),
     Apply(Value),
 }
@@ -32,7 +32,7 @@ impl Patch {
     }
 }
 
-/// Answers with the object as it is after the patch.
+/// Patches an object and responds with it.
 pub(super) async fn patch(call: &Call) -> Result<Response> {
     let patch = decode(call)?;
     let options = json!({"kind": "PatchOptions", "apiVersion": "meta.k8s.io/v1",
@@ -47,7 +47,7 @@ const MERGE: &str = "application/merge-patch+json";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
 const APPLY: &str = "application/apply-patch+yaml";
 
-/// Decodes a patch that is to be applied to another kind than the resource's own (its Scale).
+/// Decodes a patch of a subresource with another kind (`Scale`).
 pub(super) fn decode_plain(call: &Call) -> Result<Patch> {
     let content_type = call.content_type.as_deref().unwrap_or_default();
     match content_type.split(';').next().unwrap_or_default().trim() {
@@ -126,7 +126,7 @@ fn decode(call: &Call) -> Result<Patch> {
     }
 }
 
-/// A configuration: YAML, of which JSON is the usual case.
+/// Decodes an apply configuration: YAML, usually JSON.
 fn yaml(call: &Call) -> Result<Value> {
     let refuse = |why: String| Status::bad_request(format!("error decoding YAML: {why}"));
     let decoded = match wire::decode_json(&call.body) {
@@ -140,7 +140,7 @@ fn yaml(call: &Call) -> Result<Value> {
         .map_err(|why| refuse(format!("error unmarshaling JSON: while decoding JSON: {why}")))
 }
 
-/// A key that is there twice is refused or warned of, as the client wants it.
+/// Reports duplicate keys according to `fieldValidation`.
 fn refuse_repetition(call: &Call, duplicates: &[String]) -> Result<()> {
     if duplicates.is_empty() || call.options.field_validation == FieldValidation::Ignore {
         return Ok(());
@@ -157,7 +157,7 @@ fn refuse_repetition(call: &Call, duplicates: &[String]) -> Result<()> {
     }
 }
 
-/// A patch is an object, or null.
+/// Checks that a patch is an object or null.
 fn object_only(decoded: (Value, Vec<String>)) -> Result<(Value, Vec<String>), String> {
     match decoded.0 {
         Value::Object(_) | Value::Null => Ok(decoded),
@@ -165,12 +165,12 @@ fn object_only(decoded: (Value, Vec<String>)) -> Result<(Value, Vec<String>), St
     }
 }
 
-/// 422 for options that do not fit the patch.
+/// 422 for options that contradict the patch type.
 fn refused_options(error: FieldError) -> Status {
     Status::invalid("meta.k8s.io", "PatchOptions", "", &[error])
 }
 
-/// What a strict reader says of a JSON patch.
+/// The strict decoding errors of a JSON patch.
 fn strict_problems(operations: &[Value], duplicates: &[String]) -> Vec<String> {
     let twice = duplicates
         .iter()
@@ -184,7 +184,7 @@ fn strict_problems(operations: &[Value], duplicates: &[String]) -> Vec<String> {
     twice.chain(strange).collect()
 }
 
-/// What Go's decoder says of a value that does not fit.
+/// The error of Go's decoder for a value of the wrong type.
 fn wrong_type(value: &Value, wanted: &str) -> String {
     format!(
         "json: cannot unmarshal {} into Go value of type {wanted}",
@@ -192,20 +192,20 @@ fn wrong_type(value: &Value, wanted: &str) -> String {
     )
 }
 
-/// 422 for a JSON patch that cannot be carried out; upstream does not say why.
+/// 422 for a JSON patch that cannot be applied; upstream gives no reason.
 fn rejected() -> Status {
     Status::unprocessable("the server rejected our request due to an error in our request")
 }
 
-/// Carries a JSON patch out. Copies may not add up to more than a request could have brought:
-/// a few dozen of them that double the object each would fill any memory.
+/// Applies a JSON patch. The total size of `copy` operations is limited to that of a request body: a few dozen of them
+/// that double the object each would exhaust memory.
 fn apply_json(object: &mut Value, patch: &json_patch::Patch) -> Result<()> {
     let mut copied = 0;
     for operation in &patch.0 {
         let operation = match operation {
             PatchOperation::Copy(copy) => {
                 let value = object.pointer(copy.from.as_str()).cloned();
-                // Of an object, what is not there is null.
+                // A missing field of an object counts as null.
                 let value = match value {
                     None if has_parent(object, copy.from.as_str()) => Value::Null,
                     None => return Err(rejected()),
@@ -215,7 +215,7 @@ fn apply_json(object: &mut Value, patch: &json_patch::Patch) -> Result<()> {
                 let path = copy.path.clone();
                 PatchOperation::Add(AddOperation { path, value })
             }
-            // A field of an object may be replaced before it is there.
+            // As upstream's library, `replace` of a missing field of an object adds it.
             PatchOperation::Replace(replace) if has_parent(object, replace.path.as_str()) => {
                 let (path, value) = (replace.path.clone(), replace.value.clone());
                 PatchOperation::Add(AddOperation { path, value })
@@ -230,8 +230,8 @@ fn apply_json(object: &mut Value, patch: &json_patch::Patch) -> Result<()> {
     Ok(())
 }
 
-/// Whether an operation nests its value deeper than anything may be: copies of copies soon would, until no stack
-/// is deep enough to walk the object.
+/// Whether an operation would nest its value too deeply: repeated copies would soon exceed any stack that walks the
+/// object.
 fn buries(operation: &PatchOperation, object: &Value) -> bool {
     let (path, value) = match operation {
         PatchOperation::Add(add) => (&add.path, Some(&add.value)),
@@ -246,14 +246,14 @@ fn buries(operation: &PatchOperation, object: &Value) -> bool {
     })
 }
 
-/// Whether a pointer is to a field of an object that is there, itself there or not.
+/// Whether the parent of a pointer exists and is an object.
 fn has_parent(object: &Value, pointer: &str) -> bool {
     pointer
         .rsplit_once('/')
         .is_some_and(|(parent, _)| object.pointer(parent).is_some_and(Value::is_object))
 }
 
-/// The object that the patch makes of what is there.
+/// The patched object.
 pub(super) async fn compute(call: &Call, patch: &Patch, old: &Value) -> Result<(Value, managed::Origin)> {
     let mut new = old.clone();
     let (mut duplicates, mut problems): (&[String], &[String]) = (&[], &[]);
@@ -281,7 +281,7 @@ pub(super) async fn compute(call: &Call, patch: &Patch, old: &Value) -> Result<(
     Ok((new, managed::Origin::Update))
 }
 
-/// The object that an apply makes where there is none.
+/// The object that a server-side apply creates.
 pub(super) async fn apply_to_nothing(call: &Call, patch: &Patch) -> Result<Value> {
     let Patch::Apply(config) = patch else {
         return Err(call.not_found());

@@ -1,4 +1,4 @@
-//! The fields that the server, not the client, decides.
+//! PrepareForCreate and PrepareForUpdate: the fields that the server sets, not the client.
 
 use cambium_builtin::{Generation, OnWrite, Termination};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::aggregation;
 use crate::object;
 use crate::registry::{Origin, Served};
 
-/// Fills in a new object: its identity, and nothing of what only the server may say.
+/// Sets name, UID, creation timestamp and generation of a new object, and clears server-owned fields.
 pub(super) fn for_create(call: &Call, value: &mut Value) {
     let sources = &call.server.sources;
     let now = object::timestamp(sources.now());
@@ -46,7 +46,7 @@ pub(super) fn for_create(call: &Call, value: &mut Value) {
     generate_name(call, value);
 }
 
-/// A request for a certificate says who asks, whatever it says itself.
+/// Sets the requesting user of a CertificateSigningRequest, whatever the client sent.
 fn record_requester(call: &Call, value: &mut Value) {
     let mut info = call.user.to_json();
     for field in ["username", "uid", "groups", "extra"] {
@@ -58,7 +58,7 @@ fn record_requester(call: &Call, value: &mut Value) {
     }
 }
 
-/// Brings up to date what follows from fields that admission may have filled in.
+/// Sets what depends on fields that admission may have changed: `generation` of updates, the QoS class of new pods.
 pub(super) fn after_admission(call: &Call, value: &mut Value, old: Option<&Value>) {
     match old {
         Some(old) => count_change(call, value, old),
@@ -70,7 +70,7 @@ pub(super) fn after_admission(call: &Call, value: &mut Value, old: Option<&Value
     }
 }
 
-/// A name for whoever left it to the server.
+/// Generates a name from `generateName`.
 fn generate_name(call: &Call, value: &mut Value) {
     let prefix = object::meta_text(value, "generateName").to_owned();
     if object::name(value).is_empty() && !prefix.is_empty() {
@@ -79,10 +79,12 @@ fn generate_name(call: &Call, value: &mut Value) {
     }
 }
 
-/// Restores what an update may not change, and keeps to the part that it may.
+/// Restores immutable metadata, and the parts that the subresource does not write.
 pub(super) fn for_update(call: &Call, new: &mut Value, old: &Value) {
     let resource = &call.resource;
     match call.path.subresource.as_str() {
+        // Fields that a request does not write are ignored, not refused: clients send the whole object to the main resource
+        // and to `/status`.
         "status" => only_status(resource, new, old),
         "approval" => only_conditions(resource, new, old),
         "resize" => only_resources(resource, new, old),
@@ -101,6 +103,7 @@ pub(super) fn for_update(call: &Call, new: &mut Value, old: &Value) {
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
     ] {
+        // A client that sets a deletion timestamp is not ignored but refused: validation compares it with the stored one.
         let restored = before
             .get(field)
             .or_else(|| metadata.get(field).filter(|_| field.starts_with("deletion")));
@@ -122,7 +125,7 @@ pub(super) fn for_update(call: &Call, new: &mut Value, old: &Value) {
     resource.default(new);
 }
 
-/// Counts a change of what the user wants.
+/// Increments `generation` if the counted part of the object changed.
 fn count_change(call: &Call, new: &mut Value, old: &Value) {
     let resource = &call.resource;
     let generation = resource.strategy().generation;
@@ -132,13 +135,14 @@ fn count_change(call: &Call, new: &mut Value, old: &Value) {
     let annotated = generation == Generation::SpecAndAnnotations
         && call.path.subresource.is_empty()
         && object::metadata(new).get("annotations") != object::metadata(old).get("annotations");
+    // Counted after admission, which may have changed the spec.
     if annotated || wanted(resource, new) != wanted(resource, old) {
         let generation = object::generation(old) + 1;
         object::metadata_mut(new).insert("generation".to_owned(), json!(generation));
     }
 }
 
-/// The part of an object that its `generation` counts.
+/// The part of an object whose changes `generation` counts.
 fn wanted<'a>(resource: &Served, value: &'a Value) -> Vec<(&'a String, &'a Value)> {
     let counted = |field: &str| match resource.strategy().generation {
         Generation::AllButStatus => !resource.status || field != "status",
@@ -150,7 +154,7 @@ fn wanted<'a>(resource: &Served, value: &'a Value) -> Vec<(&'a String, &'a Value
         .collect()
 }
 
-/// An approval is a condition, and nothing else.
+/// `approval` writes conditions only.
 fn only_conditions(resource: &Served, new: &mut Value, old: &Value) {
     let conditions = new.pointer("/status/conditions").cloned();
     only_status(resource, new, old);
@@ -160,7 +164,7 @@ fn only_conditions(resource: &Served, new: &mut Value, old: &Value) {
     }
 }
 
-/// A resize is about the resources of containers, and nothing else. Where it names others, all is left to be refused.
+/// `resize` writes the resources of containers only. With other containers it is left unchanged, for validation to refuse.
 fn only_resources(resource: &Served, new: &mut Value, old: &Value) {
     let mut spec = old["spec"].clone();
     let mut fits = true;
@@ -184,7 +188,7 @@ fn only_resources(resource: &Served, new: &mut Value, old: &Value) {
     new["spec"] = spec;
 }
 
-/// A write of `status` takes nothing else. Built-in kinds let some metadata through, custom ones none.
+/// `status` writes the status only. Built-in kinds accept some metadata changes, custom resources none.
 fn only_status(resource: &Served, new: &mut Value, old: &Value) {
     let custom = matches!(resource.origin, Origin::Custom(..));
     let given = object::metadata(new).clone();
@@ -224,7 +228,7 @@ fn restore(new: &mut Value, old: &Value, field: &str) {
     };
 }
 
-/// A new object starts without a status, or with the one its kind always begins with.
+/// Clears the status of a new object, or sets the initial one of its kind.
 fn clear_status(resource: &Served, value: &mut Value) {
     // A CRD's own status is filled by its controller; the rest begins with what defaulting gives.
     if let Some(map) = value.as_object_mut() {
@@ -235,7 +239,7 @@ fn clear_status(resource: &Served, value: &mut Value) {
     }
 }
 
-/// Whether nothing keeps an object that was deleted any more.
+/// Whether a deleted object can be removed: no finalizers and no grace period are left.
 pub(super) fn is_finished(call: &Call, value: &Value) -> bool {
     let held = match call.resource.strategy().termination {
         Termination::SpecFinalizers => has_spec_finalizers(value),
@@ -260,7 +264,7 @@ pub(super) fn has_spec_finalizers(object: &Value) -> bool {
         .is_some_and(|list| !list.is_empty())
 }
 
-/// Empty maps and lists of metadata mean nothing and are not kept.
+/// Drops empty maps and lists of metadata.
 fn drop_empty(metadata: &mut serde_json::Map<String, Value>) {
     metadata.retain(|_, value| match value {
         Value::Null => false,

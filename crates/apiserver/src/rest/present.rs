@@ -1,4 +1,4 @@
-//! From what was found to what the client asked to see.
+//! Renders responses: object, Table or PartialObjectMetadata, in the negotiated encoding.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::status::Result;
 use crate::store::Entry;
 use crate::wire::{Body, Chunks, Encoding, Response, Shape, bytes_response, value_response};
 
-/// One stored object.
+/// A stored object.
 pub(super) async fn entry(call: &Call, code: StatusCode, entry: &Arc<Entry>) -> Result<Response> {
     if is_plain(call) && call.resource.is_sent_as_stored(entry) {
         return Ok(bytes_response(
@@ -26,7 +26,7 @@ pub(super) async fn entry(call: &Call, code: StatusCode, entry: &Arc<Entry>) -> 
     Ok(object(call, code, value))
 }
 
-/// One object at the request's version.
+/// An object at the request's version.
 pub(super) fn object(call: &Call, code: StatusCode, value: Value) -> Response {
     let shown = match call.representation.shape {
         Shape::Object => value,
@@ -36,7 +36,7 @@ pub(super) fn object(call: &Call, code: StatusCode, value: Value) -> Response {
     value_response(code, call.representation.encoding, &shown)
 }
 
-/// Many stored objects and the list's own metadata. A list of a built-in kind says what its items are, and they do not.
+/// A list of stored objects. Items of built-in lists carry no `apiVersion` and `kind`, as upstream.
 pub(super) async fn list(
     call: &Call,
     entries: Vec<Arc<Entry>>,
@@ -85,7 +85,7 @@ pub(super) async fn list(
     ))
 }
 
-/// One object inside a watch event. Of the Tables of a watch, the first one has the headings for all of them.
+/// An object of a watch event. Only the first Table of a watch has column definitions.
 pub(super) fn in_event(call: &Call, value: Value, headings: Headings) -> Value {
     match call.representation.shape {
         Shape::Object => value,
@@ -94,7 +94,7 @@ pub(super) fn in_event(call: &Call, value: Value, headings: Headings) -> Value {
     }
 }
 
-/// Whether stored bytes are what the client wants.
+/// Whether the client accepts plain JSON objects, which can be sent as stored.
 pub(super) fn is_plain(call: &Call) -> bool {
     call.representation.shape == Shape::Object && call.representation.encoding == Encoding::Json
 }

@@ -1,4 +1,4 @@
-//! Questions about access: the object comes back with its `status` filled in.
+//! Access reviews: SubjectAccessReview, TokenReview and others, answered in `status`.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::object;
 use crate::status::{Result, Status};
 use crate::wire::{Response, value_response};
 
-/// Answers a question.
+/// Answers a review.
 pub(super) fn review(call: &Call) -> Result<Response> {
     let question = intake::object(call)?;
     let mut answer = match &*call.resource.kind {
@@ -61,7 +61,7 @@ fn texts(value: Option<&Value>) -> Vec<String> {
     list.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// Somebody as a question describes them: nothing is added.
+/// The user of a SubjectAccessReview, without added groups.
 fn subject(question: &Value) -> User {
     let extra = object::at(question, "spec.extra").and_then(Value::as_object);
     let extra = extra.into_iter().flatten();
@@ -147,18 +147,18 @@ fn token(call: &Call, question: Value) -> Result<Value> {
     Ok(with_status(question, status))
 }
 
-/// About whom a question is.
+/// The subject of an access review.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
-    /// The one who asks.
+    /// The caller.
     Oneself,
-    /// Somebody else.
+    /// Another user.
     Somebody,
-    /// Somebody else, in one namespace.
+    /// Another user, in one namespace.
     SomebodyHere,
 }
 
-/// What is wrong with a question about access.
+/// Validates an access review.
 fn check_access(question: &Value, asked: Asked) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut invalid = |path: &str, value: &Value, why: &str| {
@@ -226,7 +226,7 @@ fn check_access(question: &Value, asked: Asked) -> Vec<FieldError> {
     errors
 }
 
-/// A selector is given as text or as requirements, not as both and not as neither.
+/// A selector has either `rawSelector` or `requirements`.
 fn check_selector(resource: Option<&Value>, field: &str) -> Option<FieldError> {
     let selector = resource?.get(field)?;
     let path = FieldPath::new("spec.resourceAttributes").child(field);

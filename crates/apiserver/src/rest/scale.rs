@@ -1,4 +1,4 @@
-//! The `scale` subresource: the number of replicas, seen as an `autoscaling/v1` Scale.
+//! The `scale` subresource: `autoscaling/v1` Scale.
 
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::status::{Result, Status};
 use crate::wire::{Response, value_response};
 use crate::{convert, object};
 
-/// Reads or writes the number of replicas.
+/// Reads or writes the Scale.
 pub(super) async fn serve(call: &Call, verb: &str) -> Result<Response> {
     let Some(paths) = call.resource.scale.clone() else {
         return Err(Status::no_such_path());
@@ -41,7 +41,7 @@ pub(super) async fn serve(call: &Call, verb: &str) -> Result<Response> {
     ))
 }
 
-/// The Scale as a patch makes it. Only a patch that names a resource version minds when somebody else was faster.
+/// The patched Scale. Only a patch with a resource version conflicts with concurrent writes.
 fn patched(call: &Call, mut scale: Value) -> Result<Value> {
     let names_version = match patch::decode_plain(call)? {
         patch::Patch::Json(patch, _) => {
@@ -64,7 +64,7 @@ fn patched(call: &Call, mut scale: Value) -> Result<Value> {
     Ok(scale)
 }
 
-/// The change of the object that a changed Scale amounts to.
+/// The merge patch of the object for a changed Scale.
 fn to_patch(call: &Call, scale: &Value, paths: &ScalePaths) -> Result<patch::Patch> {
     let invalid = |why: &str, value: &Value| {
         let error =
@@ -119,7 +119,7 @@ fn view(value: &Value, paths: &ScalePaths) -> Value {
     scale
 }
 
-/// A selector of an object, written as a query would have it.
+/// A `metav1.LabelSelector` in query syntax.
 fn selector_text(selector: &Value) -> String {
     let labels = selector.get("matchLabels");
     // ReplicationControllers select by a plain map.

@@ -1,4 +1,4 @@
-//! Subresources, and the kinds that are only ever asked (`SelfSubjectAccessReview`).
+//! Routes requests on subresources, and reviews.
 
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ fn no_nodes(call: &Call, why: &str) -> Status {
     Status::not_implemented(&format!("{what}: {why}"))
 }
 
-/// A namespace's finalizers are removed through their own endpoint.
+/// `namespaces/finalize`: updates `spec.finalizers`.
 async fn finalize(call: &Call) -> Result<Response> {
     let namespace = intake::object(call)?;
     let finalizers = object::at(&namespace, "spec.finalizers")
@@ -71,7 +71,7 @@ async fn finalize(call: &Call) -> Result<Response> {
     Ok(present::object(call, StatusCode::OK, outcome.value))
 }
 
-/// What a scheduler says: this pod runs on that node.
+/// `pods/binding`: assigns a pod to a node.
 async fn bind(call: &Call) -> Result<Response> {
     let binding = call.decode()?.value;
     let node = object::at(&binding, "target.name")

@@ -7,11 +7,11 @@ use crate::object;
 use crate::registry::{Origin, Served};
 use crate::request::IncludeObject;
 
-/// Whether a Table says what its columns are.
+/// Whether a Table includes its column definitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Headings {
     Shown,
-    /// They were shown before.
+    /// They were sent before.
     Known,
 }
 

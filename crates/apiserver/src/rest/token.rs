@@ -1,4 +1,4 @@
-//! `serviceaccounts/token`: a token on request.
+//! The subresource `serviceaccounts/token`: TokenRequest.
 
 use cambium_schema::{FieldError, FieldPath};
 use http::StatusCode;
@@ -14,7 +14,7 @@ use crate::wire::{Response, value_response};
 
 const GROUP: &str = "authentication.k8s.io";
 const KIND: &str = "TokenRequest";
-/// What the tokens of pods ask for. They get a year, because not every client reads its token again.
+/// The expiration that kubelets request for pod tokens. They get a year, as not every client re-reads its token.
 const POD_SECONDS: i64 = 3607;
 const POD_SECONDS_EXTENDED: i64 = 365 * 24 * 60 * 60;
 
@@ -64,7 +64,7 @@ pub(super) fn create(call: &Call) -> Result<Response> {
     ))
 }
 
-/// The account, which must be the one that the request names.
+/// The ServiceAccount, whose UID must match that of the request.
 fn account(call: &Call, request: &Value) -> Result<std::sync::Arc<Entry>> {
     let (name, namespace) = (call.path.name.as_str(), call.path.namespace.as_str());
     let given = |field: &str, own: &str| {
@@ -105,7 +105,7 @@ fn check_seconds(seconds: i64) -> Result<()> {
     Err(Status::invalid(GROUP, KIND, "", &[error]))
 }
 
-/// What the token lives and dies with, and whether that is a pod.
+/// The bound object of the token, and whether it is a pod.
 fn bind(call: &Call, request: &Value, account: &Entry) -> Result<(Bound, bool)> {
     let mut bound = Bound {
         namespace: account.namespace().to_owned(),

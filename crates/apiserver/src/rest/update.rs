@@ -1,4 +1,4 @@
-//! `update`.
+//! The verb `update`.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::{Call, intake, present};
 use crate::status::Result;
 use crate::wire::Response;
 
-/// Answers with the object as it is after the change.
+/// Updates an object and responds with it.
 pub(super) async fn update(call: &Call) -> Result<Response> {
     let object = intake::object(call)?;
     let options = json!({"kind": "UpdateOptions", "apiVersion": "meta.k8s.io/v1",

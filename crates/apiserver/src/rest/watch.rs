@@ -1,7 +1,7 @@
-//! `watch`: a cursor into the bucket's log, told as frames.
+//! `watch`: a cursor into the bucket's log, sent as frames.
 //!
-//! A watcher owns nothing but its place in the log, so a thousand of them cost little, all of them
-//! see the same order, and one that is too slow falls off the log's end (410) instead of piling up.
+//! A watcher has no buffer, only a position in the log: a thousand of them cost little, all see the same order, and
+//! one that is too slow gets a 410 when its position has left the log.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,18 +23,18 @@ use crate::store::{Bucket, Entry, Event, EventKind};
 use crate::wire::{self, Encoding, Response, stream_response};
 use cambium_builtin::protobuf;
 
-/// Events taken from the log at a time.
+/// Events read from the log at a time.
 const BATCH: usize = 128;
-/// Bytes after which a frame is sent on its way.
+/// Bytes after which a frame is sent.
 const FRAME: usize = 64 << 10;
-/// How often an idle watcher is told where the world is.
+/// Bookmark interval of an idle watcher, as upstream.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
-/// How long before its end a watcher is told once more, so that the next one resumes close by.
+/// How long before its end a watcher gets a last bookmark, so that the next one resumes close by.
 const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
-/// Without `timeoutSeconds`, watches end after this, and up to twice this.
+/// Without `timeoutSeconds`, watches end after this to twice this many seconds (upstream's `--min-request-timeout`).
 const SHORTEST: u64 = 1800;
 
-/// Answers with a stream of events.
+/// Responds with a stream of watch events.
 pub(super) async fn watch(call: Call) -> Result<Response> {
     let selection = Selection::of(&call)?;
     let start = start(&call)?;
@@ -47,7 +47,7 @@ pub(super) async fn watch(call: Call) -> Result<Response> {
         bookmark_due: false,
         headings: Headings::Shown,
         cursor: 0,
-        told: 0,
+        sent_up_to: 0,
         initial: VecDeque::new(),
         mark_after_initial: false,
         pending: BytesMut::new(),
@@ -68,13 +68,13 @@ pub(super) async fn watch(call: Call) -> Result<Response> {
     ))
 }
 
-/// Where a watch begins.
+/// The start of a watch.
 enum Start {
-    /// With the objects as they are, then what follows; with a bookmark between if asked for.
+    /// Synthetic ADDED events for existing objects, then changes; `marked` sends a bookmark in between.
     State { marked: bool },
-    /// With what follows this revision.
+    /// Changes after this revision.
     After(u64),
-    /// With what follows now.
+    /// Changes from now on.
     Now,
 }
 
@@ -103,6 +103,8 @@ fn start(call: &Call) -> Result<Start> {
             marked: options.allow_bookmarks,
         }),
         (Some(false), "" | "0") => Ok(Start::Now),
+        // Without a resource version, a watch begins with synthetic ADDED events. Their end is only marked for clients that
+        // request `sendInitialEvents`: others would not expect the annotated bookmark.
         (None, "" | "0") => Ok(Start::State { marked: false }),
         (_, text) => text
             .parse()
@@ -119,12 +121,13 @@ fn timeout(call: &Call) -> Duration {
         .unwrap_or_else(|| {
             let mut bytes = [0; 2];
             (call.server.sources.entropy)(&mut bytes);
+            // Random, so that watches that were opened together do not all reconnect together.
             SHORTEST + u64::from(u16::from_le_bytes(bytes)) % SHORTEST
         });
     Duration::from_secs(seconds.min(7 * 24 * 3600))
 }
 
-/// The next moment to tell where the world is: regularly, and shortly before the end.
+/// The time of the next bookmark: regularly, and shortly before the deadline.
 fn next_bookmark(deadline: Instant) -> Instant {
     let (now, last) = (Instant::now(), deadline - BOOKMARK_BEFORE_END);
     match last > now {
@@ -138,24 +141,24 @@ struct Watcher {
     selection: Selection,
     bucket: Arc<Bucket>,
     news: tokio::sync::watch::Receiver<u64>,
-    /// Everything up to here has been looked at.
+    /// The log was read up to this revision.
     cursor: u64,
-    /// Everything up to here is known to the client.
-    told: u64,
-    /// Objects that were there when the watch began, still to be told.
+    /// The client knows everything up to this revision.
+    sent_up_to: u64,
+    /// Initial objects that are still to be sent.
     initial: VecDeque<Arc<Entry>>,
     mark_after_initial: bool,
     pending: BytesMut,
     deadline: Instant,
     next_bookmark: Instant,
     bookmark_due: bool,
-    /// Whether the next Table shows them.
+    /// Whether the next Table includes column definitions.
     headings: Headings,
     ended: bool,
     _open: Open,
 }
 
-/// Counts a watch for as long as it is open.
+/// Counts open watches.
 struct Open(Arc<Server>);
 
 impl Open {
@@ -184,7 +187,7 @@ impl Watcher {
                 self.mark_after_initial = marked;
             }
         }
-        self.told = self.cursor;
+        self.sent_up_to = self.cursor;
     }
 
     /// The next frame; `None` when the watch is over.
@@ -192,7 +195,7 @@ impl Watcher {
         loop {
             while let Some(entry) = self.initial.pop_front() {
                 if self.selection.matches(&entry) {
-                    self.tell("ADDED", &entry).await;
+                    self.send("ADDED", &entry).await;
                 }
                 if self.pending.len() >= FRAME {
                     break;
@@ -204,7 +207,7 @@ impl Watcher {
             if !self.pending.is_empty() {
                 return Some(self.pending.split().freeze());
             }
-            // A busy log never lets a watcher wait, which is where it is told to end.
+            // A busy log never lets a watcher wait, which is where it notices its deadline.
             if self.ended || Instant::now() >= self.deadline {
                 return None;
             }
@@ -216,21 +219,22 @@ impl Watcher {
                 Ok(events) if events.is_empty() => {
                     self.cursor = self.cursor.max(current);
                     match std::mem::take(&mut self.bookmark_due) {
-                        true if self.cursor > self.told => self.bookmark(Value::Null),
+                        // Without news, a bookmark would only repeat the version of the last event.
+                        true if self.cursor > self.sent_up_to => self.bookmark(Value::Null),
                         _ => self.wait().await,
                     }
                 }
                 Ok(events) => {
                     for event in events {
                         self.cursor = event.entry.revision;
-                        self.tell_event(&event).await;
+                        self.send_event(&event).await;
                     }
                 }
             }
         }
     }
 
-    /// Waits for something to tell.
+    /// Waits for an event, a bookmark, or the end.
     async fn wait(&mut self) {
         tokio::select! {
             changed = self.news.changed() => self.ended |= changed.is_err(),
@@ -244,27 +248,27 @@ impl Watcher {
         }
     }
 
-    async fn tell_event(&mut self, event: &Event) {
+    async fn send_event(&mut self, event: &Event) {
         let is = event.kind == EventKind::Put && self.selection.matches(&event.entry);
         let was = event
             .previous
             .as_ref()
             .filter(|previous| self.selection.matches(previous));
         match (was, is) {
-            (None, true) => self.tell("ADDED", &event.entry).await,
-            (Some(_), true) => self.tell("MODIFIED", &event.entry).await,
+            (None, true) => self.send("ADDED", &event.entry).await,
+            (Some(_), true) => self.send("MODIFIED", &event.entry).await,
             // It left the selection, or is gone: the client sees it as it last knew it.
-            (Some(_), false) if event.kind == EventKind::Delete => self.tell("DELETED", &event.entry).await,
+            (Some(_), false) if event.kind == EventKind::Delete => self.send("DELETED", &event.entry).await,
             (Some(previous), false) => {
                 let gone = Arc::new(previous.at(event.entry.revision));
-                self.tell("DELETED", &gone).await;
+                self.send("DELETED", &gone).await;
             }
             (None, false) => {}
         }
     }
 
-    async fn tell(&mut self, kind: &str, entry: &Arc<Entry>) {
-        self.told = self.told.max(entry.revision);
+    async fn send(&mut self, kind: &str, entry: &Arc<Entry>) {
+        self.sent_up_to = self.sent_up_to.max(entry.revision);
         if present::is_plain(&self.call) && self.call.resource.is_sent_as_stored(entry) {
             self.frame(kind, &entry.json);
             return;
@@ -279,7 +283,7 @@ impl Watcher {
         }
     }
 
-    /// The first Table has them.
+    /// Column definitions are sent with the first Table only.
     fn headings(&mut self) -> Headings {
         std::mem::replace(&mut self.headings, Headings::Known)
     }
@@ -293,13 +297,14 @@ impl Watcher {
         if annotations.is_object() {
             object["metadata"]["annotations"] = annotations;
         }
-        self.told = self.cursor;
+        self.sent_up_to = self.cursor;
         let headings = self.headings();
         let shown = present::in_event(&self.call, object, headings);
         self.frame_value("BOOKMARK", &shown);
     }
 
     fn expire(&mut self, oldest: u64) {
+        // The response has begun with 200, so an expired version is reported in the stream; client-go then relists.
         let status = Status::expired(format!("too old resource version: {} ({oldest})", self.cursor));
         self.fail(&status);
     }

@@ -1,4 +1,4 @@
-//! The path of every write, be it of a new object or of the next state of one.
+//! The write path of create, update, patch and apply.
 //!
 //! ```text
 //!   create ─┐                                                                              ┌─► insert
@@ -16,33 +16,33 @@ use crate::status::{Result, Status};
 use crate::store::{Draft, Entry, Expect, Write, WriteError};
 use crate::{allocate, convert, object, quota};
 
-/// The largest stored object.
+/// Size limit of a stored object: etcd's default request limit.
 const OBJECT_LIMIT: usize = 1_572_864;
 
-/// The state that somebody wants an object to have.
+/// The state that a client wants to store.
 pub(super) struct Proposal {
     pub(super) value: Value,
     pub(super) origin: managed::Origin,
 }
 
-/// The state that an object has.
+/// The stored state.
 pub(super) struct Current<'a> {
     pub(super) entry: &'a Arc<Entry>,
     /// At the version of the request.
     pub(super) value: Value,
 }
 
-/// What became of a write to an object that was there.
+/// The result of a replace.
 pub(super) enum Replaced {
-    /// The object as it is now.
+    /// The stored object.
     Done(Value),
-    /// Somebody else was faster, and nothing was written.
+    /// A conflict: the object was changed concurrently.
     Changed,
-    /// Somebody else has deleted it.
+    /// The object was deleted concurrently.
     Gone,
 }
 
-/// Stores a new object; also what an apply to nothing does.
+/// Creates an object; also used by an apply that creates.
 pub(super) async fn create(call: &Call, proposal: Proposal, options: &Value) -> Result<Value> {
     if !call.options.dry_run && !object::meta_text(&proposal.value, "resourceVersion").is_empty() {
         return Err(Status::bad_request(
@@ -53,7 +53,7 @@ pub(super) async fn create(call: &Call, proposal: Proposal, options: &Value) -> 
     insert(call, accepted).await
 }
 
-/// Puts another state in the place of the current one.
+/// Replaces the current state.
 pub(super) async fn replace(
     call: &Call,
     current: Current<'_>,
@@ -64,21 +64,23 @@ pub(super) async fn replace(
     exchange(call, current, accepted).await
 }
 
-/// A state that nothing speaks against.
+/// A state that passed admission and validation.
 struct Accepted {
     value: Value,
-    /// Held until the object is in the store, or is not going to be.
+    /// Reservations are held until the write is done.
     _addresses: Option<allocate::Reservation>,
     _quota: Option<quota::Reservation>,
 }
 
-/// Everything that happens to an object before it is stored, in order.
+/// Prepares, admits and validates an object, in upstream's order.
 async fn accept(call: &Call, old: Option<&Value>, proposal: Proposal, options: &Value) -> Result<Accepted> {
     let Proposal { mut value, origin } = proposal;
     match old {
         None => prepare::for_create(call, &mut value),
         Some(old) => prepare::for_update(call, &mut value, old),
     }
+    // After `prepare` has restored fields that this request cannot change, so that only effective changes take
+    // ownership. Server-side apply has updated managed fields already.
     if let managed::Origin::Update = origin {
         managed::record(call, old, &mut value).await?;
     }
@@ -99,13 +101,17 @@ async fn accept(call: &Call, old: Option<&Value>, proposal: Proposal, options: &
         old,
         warnings: &call.warnings,
     };
-    let mut value = admit(call, &attributes, value).await?;
+    let mut value = run_mutating_admission(call, &attributes, value).await?;
     prepare::after_admission(call, &mut value, old);
 
+    // After mutating admission, or a webhook could add rules that the writer does not hold.
     checks::check_grants(call, &value, old)?;
+    // Before validation, as upstream's BeginCreate: validation sees the allocated values. If the write is refused, the
+    // reservation is dropped and the values are free again.
     let addresses = checks::allocate(call, &mut value, old)?;
     checks::validate(call, &value, old)?;
     admission::validate(&call.server, &attributes, Some(&value)).await?;
+    // Last, as in upstream's plugin order: a write that is refused for another reason must not reserve quota.
     let quota = quota::charge(&call.server, &attributes, &value)?;
     Ok(Accepted {
         value,
@@ -114,8 +120,9 @@ async fn accept(call: &Call, old: Option<&Value>, proposal: Proposal, options: &
     })
 }
 
-/// Lets admission change or refuse an object, and brings what it changed back into shape.
-async fn admit(call: &Call, attributes: &Attributes<'_>, object: Value) -> Result<Value> {
+/// Runs mutating admission; prunes and defaults the object if it was changed.
+async fn run_mutating_admission(call: &Call, attributes: &Attributes<'_>, object: Value) -> Result<Value> {
+    // The copy is only needed to detect changes of webhooks and policies; built-in plugins keep objects in shape.
     let before = admission::may_change(&call.server).then(|| object.clone());
     let mut object = admission::mutate(&call.server, attributes, Some(object))
         .await?
@@ -123,12 +130,13 @@ async fn admit(call: &Call, attributes: &Attributes<'_>, object: Value) -> Resul
     if let Some(before) = before.filter(|before| *before != object) {
         identity::in_place(call, &mut object)?;
         intake::normalise(&call.resource, &mut object);
+        // A webhook that does not know managedFields may corrupt them; as upstream, the old ones are kept then.
         managed::restore_if_broken(&before, &mut object);
     }
     Ok(object)
 }
 
-/// Stores what was not there.
+/// Stores a new object.
 async fn insert(call: &Call, accepted: Accepted) -> Result<Value> {
     let resource = &call.resource;
     let settled = convert::settle(&call.server, resource, accepted.value).await?;
@@ -136,6 +144,7 @@ async fn insert(call: &Call, accepted: Accepted) -> Result<Value> {
     let taken =
         |value: &Value| Status::already_exists(&resource.group, &resource.plural, object::name(value));
     let key = object::key(call.namespace(), object::name(&value));
+    // A dry run never reaches the store, so it checks for an existing object itself.
     if call.options.dry_run {
         return match call.server.store.bucket(&resource.bucket).get(&key) {
             Some(_) => Err(taken(&value)),
@@ -159,12 +168,15 @@ async fn insert(call: &Call, accepted: Accepted) -> Result<Value> {
     }
 }
 
-/// Stores the next state; removes an object that only its finalizers kept.
+/// Stores the new state, or removes a deleted object whose last finalizer is gone.
 async fn exchange(call: &Call, current: Current<'_>, accepted: Accepted) -> Result<Replaced> {
     let Accepted { mut value, .. } = accepted;
+    // A no-op update is not written: the resource version stays and watchers get no event. New timestamps of managed
+    // fields alone do not count, or controllers that apply unchanged configurations would trigger each other.
     if managed::same_but_for_times(&value, &current.value) {
         return Ok(Replaced::Done(current.value));
     }
+    // Removing the last finalizer of a deleted object deletes it in the same write.
     let draft = match prepare::is_finished(call, &value) {
         true => None,
         false => {
@@ -197,6 +209,7 @@ async fn exchange(call: &Call, current: Current<'_>, accepted: Accepted) -> Resu
 
 fn check_size(draft: &Draft) -> Result<()> {
     match draft.len() > OBJECT_LIMIT {
+        // etcd's error, which upstream passes through without a reason.
         true => Err(Status::unexplained("etcdserver: request is too large")),
         false => Ok(()),
     }

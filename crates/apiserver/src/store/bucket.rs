@@ -1,4 +1,4 @@
-//! The objects of one resource, now and a little while ago.
+//! A bucket: the objects of one resource, and a log of recent changes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
@@ -7,38 +7,38 @@ use std::sync::{Arc, RwLock};
 
 use tokio::sync::watch;
 
-use super::waiting::{Interest, Waiting};
+use super::interest::{Interest, Waiting};
 use super::{Entry, History, read, write_lock};
 
-/// The part of a log that is always kept. Watches are woken when half of this has been written, wanted or not.
+/// The part of a log that is always kept. Watches are woken when half of it has been written, matching or not.
 const SHORTEST: usize = 4;
 
 /// One change of one object.
 #[derive(Debug)]
 pub struct Event {
-    /// Which resource.
+    /// The bucket of the object.
     pub bucket: Arc<str>,
-    /// What happened.
+    /// The type of the change.
     pub kind: EventKind,
-    /// The object after the change; for a deletion its last state under the deletion's revision.
+    /// The object after the change; for a deletion, its last state with the revision of the deletion.
     pub entry: Arc<Entry>,
     /// The object before the change.
     pub previous: Option<Arc<Entry>>,
 }
 
-/// What happened to an object.
+/// The type of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventKind {
-    /// It was created or changed.
+    /// Created or updated.
     Put,
-    /// It is gone.
+    /// Deleted.
     Delete,
 }
 
-/// The asked revision is no longer (or not yet) known here.
+/// The requested revision has left the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooOld {
-    /// The oldest revision that can still be asked for.
+    /// The oldest available revision.
     pub oldest: u64,
 }
 
@@ -57,7 +57,7 @@ struct State {
     objects: BTreeMap<Arc<str>, Arc<Entry>>,
     log: VecDeque<Arc<Event>>,
     log_bytes: usize,
-    /// Everything up to here has left the log.
+    /// Changes up to this revision have left the log.
     compacted: u64,
     newest: u64,
 }
@@ -83,28 +83,27 @@ impl Bucket {
         &self.name
     }
 
-    /// One object.
+    /// Gets an object.
     pub fn get(&self, key: &str) -> Option<Arc<Entry>> {
         read(&self.state).objects.get(key).cloned()
     }
 
-    /// The revision of its newest change.
+    /// The revision of the latest change.
     pub fn newest(&self) -> u64 {
         read(&self.state).newest
     }
 
-    /// How many objects there are.
+    /// The number of objects.
     pub fn len(&self) -> usize {
         read(&self.state).objects.len()
     }
 
-    /// Whether there are none.
+    /// Whether the bucket is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All objects whose key begins with `prefix`, in key order, and the newest revision among all
-    /// that this bucket has seen.
+    /// All objects whose key begins with `prefix`, in key order, and the revision of the bucket's latest change.
     pub fn list(&self, prefix: &str) -> (Vec<Arc<Entry>>, u64) {
         let state = read(&self.state);
         (state.range(prefix, "").cloned().collect(), state.newest)
@@ -121,7 +120,7 @@ impl Bucket {
         if revision >= state.newest {
             return Ok(state.range(prefix, after).cloned().collect());
         }
-        // Undo what happened since: the oldest event of a key tells what it was before.
+        // Undo later changes: the oldest later event of a key has its state at the revision.
         let mut past: BTreeMap<Arc<str>, Option<Arc<Entry>>> = BTreeMap::new();
         let since = state
             .log
@@ -153,8 +152,8 @@ impl Bucket {
         Ok(state.log.range(since..).take(limit).cloned().collect())
     }
 
-    /// Tells when something has happened that may be of interest, and now and then when nothing
-    /// has: whoever reads the log each time never falls off its end.
+    /// Notifies of changes that match an interest, and occasionally of others, so that a watcher that reads the log each
+    /// time never falls behind its start.
     pub fn subscribe(&self, interest: Interest) -> watch::Receiver<u64> {
         self.waiting.subscribe(interest)
     }
@@ -173,12 +172,12 @@ impl Bucket {
         self.count(before, state.log_bytes);
     }
 
-    /// Bytes that only its log still holds.
+    /// Bytes kept alive by the log alone.
     pub(crate) fn log_bytes(&self) -> usize {
         read(&self.state).log_bytes
     }
 
-    /// Drops the older half of the log, but nothing that a watch that is being kept up to date may still have to read.
+    /// Drops the older half of the log, except the part that up-to-date watches may still read.
     pub(crate) fn shorten(&self) {
         let mut state = write_lock(&self.state);
         let before = state.log_bytes;
@@ -196,7 +195,7 @@ impl Bucket {
         };
     }
 
-    /// Lets go of what happened up to a revision, if nothing is left of it: whoever asks for that is told that it is too old.
+    /// Drops the log up to a revision if the bucket is empty; later requests for that range get [`TooOld`].
     pub(crate) fn forget(&self, revision: u64) {
         let mut state = write_lock(&self.state);
         if !state.objects.is_empty() {
@@ -218,8 +217,7 @@ impl Bucket {
         self.waiting.wake(event, weight(event));
     }
 
-    /// Fills the bucket from disk: the objects as they are, the log as far as it goes back. What it was up to `compacted` is
-    /// not in the log, if that is said.
+    /// Fills the bucket with objects and log from disk. `compacted` is the revision up to which the log is missing.
     pub(crate) fn restore(&self, objects: Vec<Arc<Entry>>, log: Vec<Arc<Event>>, compacted: Option<u64>) {
         let mut state = write_lock(&self.state);
         let newest_object = objects.iter().map(|entry| entry.revision).max();
@@ -266,12 +264,12 @@ impl State {
     }
 }
 
-/// What an event keeps alive that the bucket itself may not.
+/// The bytes that an event keeps alive beyond the current objects.
 fn weight(event: &Event) -> usize {
     weight_of(event.previous.as_ref().map_or(&[][..], |entry| &entry.json))
 }
 
-/// The same, of an event before which the object was this.
+/// The same for an event with this previous object.
 pub(super) fn weight_of(previous: &[u8]) -> usize {
     previous.len() + 128
 }

@@ -1,11 +1,11 @@
-//! What is made of the objects of a few buckets, and made again when they have changed.
+//! Caches a value derived from the objects of a few buckets, recomputed when they change.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Bucket, Entry, Store};
 
-/// A value that follows its buckets: whoever asks gets what the newest objects amount to, so that a rule holds from
-/// the moment it is stored.
+/// A derived value. Reads always see the latest objects, so a policy or configuration takes effect as soon as it is
+/// stored.
 pub(crate) struct Derived<T, const N: usize> {
     buckets: [Arc<Bucket>; N],
     make: fn([Vec<Arc<Entry>>; N]) -> T,
@@ -22,7 +22,7 @@ impl<T, const N: usize> Derived<T, N> {
         }
     }
 
-    /// What the objects of this moment amount to.
+    /// The value for the current objects.
     pub(crate) fn get(&self) -> Arc<T> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((revisions, value)) = &*known

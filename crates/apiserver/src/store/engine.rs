@@ -1,4 +1,4 @@
-//! The one writer: checks a group of writes against what is, numbers them, commits, publishes.
+//! The single writer: checks preconditions, assigns revisions, commits and publishes groups of writes.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -7,38 +7,38 @@ use std::sync::atomic::Ordering;
 use super::tables::{FIRST_REVISION, OpenError, Tables};
 use super::{Draft, Entry, Event, EventKind, Shared};
 
-/// A change that somebody wants.
+/// A write to one object.
 #[derive(Debug, Clone)]
 pub struct Write {
-    /// Which resource.
+    /// The bucket.
     pub bucket: Arc<str>,
-    /// Which object.
+    /// The key.
     pub key: Arc<str>,
-    /// What must be there now.
+    /// The precondition.
     pub expect: Expect,
-    /// The object to put, or nothing to delete it.
+    /// The object to store; `None` deletes it.
     pub put: Option<Draft>,
 }
 
-/// What must be there for a write to go through.
+/// The precondition of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
-    /// Nothing.
+    /// The object does not exist.
     Absent,
-    /// The object at exactly this revision.
+    /// The object has exactly this revision.
     Revision(u64),
 }
 
-/// Why a write did not go through.
+/// A failed write.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum WriteError {
-    /// Something is there already.
+    /// The object exists.
     #[error("the object exists")]
     Exists,
-    /// Nothing is there.
+    /// The object does not exist.
     #[error("the object does not exist")]
     Missing,
-    /// Something else is there.
+    /// The object has another revision.
     #[error("the object has changed")]
     Changed,
     /// The disk failed. The write may or may not have happened.
@@ -49,23 +49,23 @@ pub enum WriteError {
 /// A bucket's name and an object's key.
 type Place = (Arc<str>, Arc<str>);
 
-/// What one bucket is restored from.
+/// The objects and log of one bucket.
 type Contents = (Vec<Arc<Entry>>, Vec<Arc<Event>>);
 
 pub(crate) struct Engine {
-    /// The durable copy; a store in memory has none.
+    /// The database; `None` for a store in memory.
     tables: Option<Tables>,
     shared: Arc<Shared>,
-    /// While the disk is full: how many bytes may still be written, other than by deletions.
+    /// While the disk is full: bytes that may still be written by other writes than deletions.
     room: Option<u64>,
 }
 
-/// What users are told. Objects that are being deleted may change: their finalizers have to go.
+/// The error message. Terminating objects may still be updated, so that their finalizers can be removed.
 const FULL: &str =
     "the disk of the store is full; delete objects, which still works, or free space on the disk";
 
 impl Engine {
-    /// Of a store that begins empty and ends with the process.
+    /// An engine without a database.
     pub(crate) fn in_memory(shared: Arc<Shared>) -> Self {
         shared.start_at(FIRST_REVISION, 0);
         Self {
@@ -78,8 +78,8 @@ impl Engine {
     pub(crate) fn load(mut tables: Tables, shared: Arc<Shared>) -> Result<Self, OpenError> {
         let loaded = tables.load(u64::MAX)?;
         if let Err(error) = tables.tidy(&loaded) {
-            // What is too old was not read and harms nobody. The next write opens the file again.
-            tracing::warn!(%error, "failed to remove the old part of the store's log");
+            // Old rows were not loaded and do no harm. The next write reopens the file.
+            tracing::warn!(%error, "failed to compact the store's log");
         }
         shared.start_at(loaded.revision, loaded.compacted);
         let mut buckets: HashMap<Arc<str>, Contents> = HashMap::new();
@@ -103,8 +103,8 @@ impl Engine {
         })
     }
 
-    /// Carries out a group of writes in order. Each is answered for itself; those that go through
-    /// are durable, together, before this returns, where there is a durable copy.
+    /// Performs a group of writes in order, each with its own result. The successful ones are committed to the database
+    /// together before this returns.
     pub(crate) fn write(&mut self, writes: Vec<Write>) -> Vec<Result<Arc<Entry>, WriteError>> {
         if let Err(error) = self.recover() {
             let error = WriteError::Storage(error.to_string().into());
@@ -112,6 +112,7 @@ impl Engine {
         }
         self.look_for_space();
         let mut revision = self.shared.revision();
+        // Writes of one group see each other before anything is published.
         let mut pending: HashMap<Place, Option<Arc<Entry>>> = HashMap::new();
         let mut events = Vec::with_capacity(writes.len());
         let mut answers = Vec::with_capacity(writes.len());
@@ -147,7 +148,7 @@ impl Engine {
             return self.write_on_a_full_disk(&events, answers);
         }
         if let Err(error) = committed {
-            tracing::error!(%error, "a group of writes failed");
+            tracing::error!(%error, "failed to commit writes");
             let error = WriteError::Storage(error.to_string().into());
             return answers
                 .into_iter()
@@ -158,13 +159,14 @@ impl Engine {
             let freed: u64 = events.iter().map(|event| freed(event)).sum();
             *room = (*room + freed).saturating_sub(events.iter().map(|event| spent(event)).sum());
         }
+        // Only after the commit: no reader sees a state that a crash could take back.
         for event in events {
             self.shared.publish(event);
         }
         answers
     }
 
-    /// Whether a disk that was full has space again.
+    /// Checks whether a full disk has space again.
     fn look_for_space(&mut self) {
         if self.room.is_some() && self.tables.as_mut().is_none_or(Tables::hold_reserve) {
             tracing::info!("the disk of the store has space again");
@@ -172,7 +174,7 @@ impl Engine {
         }
     }
 
-    /// After a commit for which there was no space: makes some, and commits what fits, deletions first of all.
+    /// After a commit failed for lack of space: frees some, and commits what fits, deletions first.
     fn write_on_a_full_disk(
         &mut self,
         events: &[Arc<Event>],
@@ -183,7 +185,7 @@ impl Engine {
         let committed = self.make_space().and_then(|room| {
             self.room = Some(room);
             if self.shared.revision() != known {
-                // They had reached the disk after all, or some had; nobody can tell who asked for which.
+                // All or some had reached the disk after all; they cannot be assigned to their callers.
                 return Ok(vec![]);
             }
             let kept = affordable(events, room);
@@ -211,7 +213,7 @@ impl Engine {
         answers
     }
 
-    /// Makes space on a full disk; how many bytes may be used for other things than deletions.
+    /// Frees space on a full disk; returns the bytes that other writes than deletions may use.
     fn make_space(&mut self) -> Result<u64, OpenError> {
         if let Some(tables) = &self.tables {
             tables.release_reserve();
@@ -222,7 +224,7 @@ impl Engine {
         Ok(freed / 4 + self.room.map_or(ALLOWANCE, |room| room / 2))
     }
 
-    /// After a failed commit: opens the file again and publishes what had reached it after all.
+    /// After a failed commit: reopens the file and publishes the events that had been committed after all.
     fn recover(&mut self) -> Result<(), OpenError> {
         let Some(tables) = self.tables.as_mut().filter(|tables| tables.is_closed()) else {
             return Ok(());
@@ -239,7 +241,7 @@ impl Engine {
     }
 }
 
-/// What a write takes of the space that is left on a full disk. Deletions are free, with all that leads to them.
+/// The cost of a write on a full disk. Deletions, and updates of terminating objects, are free.
 fn cost(write: &Write, current: Option<&Entry>) -> u64 {
     match &write.put {
         Some(draft) if !draft.is_deleting() => {
@@ -249,7 +251,7 @@ fn cost(write: &Write, current: Option<&Entry>) -> u64 {
     }
 }
 
-/// The same, of what such a write became.
+/// The cost of a committed event.
 fn spent(event: &Event) -> u64 {
     if event.kind == EventKind::Delete || event.entry.deleting {
         return 0;
@@ -258,7 +260,7 @@ fn spent(event: &Event) -> u64 {
     (event.entry.json.len() + previous + PAGES) as u64
 }
 
-/// What a deletion gives back, once its row has left the log; redb rounds up.
+/// The bytes that a deletion frees once its row has left the log; redb rounds up.
 fn freed(event: &Event) -> u64 {
     let previous = event
         .previous
@@ -267,13 +269,13 @@ fn freed(event: &Event) -> u64 {
     previous.map_or(0, |entry| entry.json.len() as u64 / 2)
 }
 
-/// Bytes of the reserve that others than deletions may have: a start writes a few small objects.
+/// Bytes of the reserve for other writes than deletions: a start writes a few small objects.
 const ALLOWANCE: u64 = 1 << 20;
 
-/// Pages that a commit writes beside what is in it, in bytes.
+/// Overhead of a commit, in bytes.
 const PAGES: usize = 16 << 10;
 
-/// The events that there is room for, without those that follow one that there is none for.
+/// The events that fit, without those that depend on one that does not.
 fn affordable(events: &[Arc<Event>], room: u64) -> Vec<Arc<Event>> {
     let mut left = room;
     let mut dropped: HashSet<(&str, &str)> = HashSet::new();

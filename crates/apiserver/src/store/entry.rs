@@ -1,4 +1,4 @@
-//! One stored object: its JSON, ready to be sent, and the few facts that lists and watches ask for.
+//! A stored object: its encoded JSON, and the metadata that lists and watches need without decoding.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-/// An object as it is stored, at one revision. Immutable.
+/// An object at one revision. Immutable.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Entry {
     /// `namespace/name`, or `name` for cluster-scoped objects.
@@ -24,11 +24,11 @@ pub struct Entry {
     pub labels: Box<[(Box<str>, Box<str>)]>,
     /// Whether it has a `metadata.deletionTimestamp`.
     pub deleting: bool,
-    /// Where in `json` the digits of the revision are.
+    /// The range of the revision's digits in `json`.
     revision_at: (u32, u32),
 }
 
-/// An object on its way into the store: all but the revision, which the engine assigns.
+/// An encoded object without a revision, which the engine assigns.
 #[derive(Debug, Clone)]
 pub struct Draft {
     before: Vec<u8>,
@@ -40,7 +40,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Encodes an object, leaving room for its revision.
+    /// Encodes an object, with a gap for its revision.
     pub fn new(object: &Value) -> Self {
         let mut before = Vec::with_capacity(512);
         let metadata = object.get("metadata").and_then(Value::as_object);
@@ -93,7 +93,7 @@ impl Draft {
         }
     }
 
-    /// An object that is JSON already, with an empty `metadata.resourceVersion`; `None` when it is not one.
+    /// A draft of JSON with an empty `metadata.resourceVersion`; `None` when it is not such an object.
     pub(crate) fn from_json(json: &str) -> Option<Self> {
         let head = Head::read(json.as_bytes())?;
         let revision = head.metadata.resource_version;
@@ -111,12 +111,12 @@ impl Draft {
         })
     }
 
-    /// Its text before and after the revision.
+    /// The text before and after the revision.
     pub(crate) fn parts(&self) -> [&[u8]; 2] {
         [&self.before, &self.after]
     }
 
-    /// The same object with another identity, whose text is like this.
+    /// The same object with another UID and text.
     pub(crate) fn with_parts(&self, uid: &str, before: Vec<u8>, after: Vec<u8>) -> Self {
         Self {
             before,
@@ -128,12 +128,12 @@ impl Draft {
         }
     }
 
-    /// How large the stored object will be, without the revision's digits.
+    /// The size of the stored object, without the revision's digits.
     pub fn len(&self) -> usize {
         self.before.len() + self.after.len()
     }
 
-    /// Never: even an empty object has braces.
+    /// Always false: even an empty object has braces.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -189,7 +189,7 @@ impl Entry {
         self.key.split_once('/').map_or(&self.key, |(_, name)| name)
     }
 
-    /// The same object under a later revision: what a deletion is announced with.
+    /// The same object with a later revision, for DELETED events.
     pub(crate) fn at(&self, revision: u64) -> Self {
         let (start, length) = (self.revision_at.0 as usize, self.revision_at.1 as usize);
         let digits = revision.to_string();
@@ -209,7 +209,7 @@ impl Entry {
         }
     }
 
-    /// Reads an object back from disk; `None` when it is not one that this store wrote.
+    /// Reads an object from disk; `None` when it is not one that this store wrote.
     pub(crate) fn load(key: Arc<str>, json: Bytes) -> Option<Self> {
         let head = Head::read(&json)?;
         let digits = head.metadata.resource_version;
@@ -226,7 +226,7 @@ impl Entry {
     }
 }
 
-/// What is known of an object without reading all of it.
+/// The metadata that is parsed without decoding the whole object.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Head<'a> {
@@ -252,7 +252,7 @@ impl<'a> Head<'a> {
     }
 }
 
-/// Where in `json` a part of it begins.
+/// The offset of a part of `json`.
 fn offset(json: &[u8], part: &str) -> usize {
     part.as_ptr() as usize - json.as_ptr() as usize
 }

@@ -1,7 +1,7 @@
-//! Reads the durable copy at start: all objects, and of the log no more than is kept in memory.
+//! Loads the database at startup: all objects, and as much of the log as is kept in memory.
 //!
-//! The log is read from its end, so that what is too old is never touched. It holds only what objects were *before*: what
-//! they became is in the next row of the same object, or in the object itself.
+//! The log is read backwards, so that old rows are never touched. A row holds the object *before* a change; the state
+//! after it is in the next row of the same object, or in the object table.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::{Entry, Event, EventKind, History};
 /// A bucket's name and an object's key.
 type Place = (Arc<str>, Arc<str>);
 
-/// What has been read of one bucket's log.
+/// The loaded log of one bucket.
 #[derive(Default)]
 struct Read {
     events: usize,
@@ -24,7 +24,7 @@ struct Read {
     full: bool,
 }
 
-/// Reads a database; events after `since` whatever their size.
+/// Loads a database; events after `since` regardless of their size.
 pub(super) fn load(database: &Database, history: History, since: u64) -> Result<(Loaded, Used), OpenError> {
     let transaction = database.begin_read()?;
     let meta = transaction.open_table(META)?;
@@ -115,7 +115,7 @@ pub(super) fn load(database: &Database, history: History, since: u64) -> Result<
     Ok((loaded, used))
 }
 
-/// One of the objects, which are in the order of the table.
+/// Finds an object in the sorted list.
 fn find(objects: &[(Arc<str>, Arc<Entry>)], bucket: &str, key: &str) -> Option<Arc<Entry>> {
     let found = objects.binary_search_by(|(name, entry)| (&**name, &*entry.key).cmp(&(bucket, key)));
     found.ok().map(|index| objects[index].1.clone())

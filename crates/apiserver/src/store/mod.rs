@@ -1,4 +1,4 @@
-//! Where objects live: one writer, one global revision, everything readable from memory.
+//! The object store: a single writer, one global revision, reads from memory.
 //!
 //! ```text
 //!  write ──► queue ──► engine: check ─► number ─► redb commit (fsync) ─► publish ──► answer
@@ -7,20 +7,19 @@
 //!                                                 log (ring of events) ◄───┘──► wakes watchers
 //! ```
 //!
-//! A *bucket* holds the objects of one resource. Reads never touch the disk: a bucket keeps its
-//! objects in memory, and its log keeps what they were before. The log serves watches that resume,
-//! and pages of a list that must show the past. redb is the durable copy: whatever was answered is
-//! in it, and it is read once, at start.
+//! A *bucket* holds the objects of one resource. Reads never touch the disk: a bucket keeps its objects in memory, and
+//! its log keeps their previous states, for watches that resume and for consistent pagination. redb is the durable copy:
+//! every acknowledged write is in it, and it is read once, at startup.
 
 mod bucket;
 mod derived;
 mod engine;
 mod entry;
+mod interest;
 mod load;
 mod queue;
 mod reserve;
 mod tables;
-mod waiting;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -34,8 +33,8 @@ pub(crate) use derived::Derived;
 pub use bucket::{Bucket, Event, EventKind, TooOld};
 pub use engine::{Expect, Write, WriteError};
 pub use entry::{Draft, Entry};
+pub use interest::Interest;
 pub use tables::OpenError;
-pub use waiting::Interest;
 
 use engine::Engine;
 use queue::Queue;
@@ -44,14 +43,14 @@ use tables::Tables;
 /// How much history a bucket keeps for watches and pages.
 #[derive(Debug, Clone, Copy)]
 pub struct History {
-    /// Most events in one bucket's log.
+    /// Maximum events in a bucket's log.
     pub events: usize,
-    /// Most bytes of objects that only one bucket's log still holds, roughly. The log on disk, which is of all buckets, has as
-    /// many; the logs of all buckets in memory have a few times as many.
+    /// Approximate maximum of bytes kept alive by one bucket's log alone. The log on disk, of all buckets together, has the
+    /// same limit; the logs of all buckets in memory have a few times as much.
     pub bytes: usize,
 }
 
-/// How many full logs of buckets fit into memory, before the largest are shortened.
+/// Total size of all logs, in full logs, before the largest are shortened.
 const FULL_LOGS: usize = 8;
 
 impl Default for History {
@@ -70,29 +69,28 @@ pub struct Store {
     queue: Arc<Queue>,
 }
 
-/// What readers and the engine share.
+/// State shared by readers and the engine.
 pub(crate) struct Shared {
     revision: AtomicU64,
-    /// What had left the durable log when the store was opened; no bucket knows more.
+    /// The revision up to which the durable log was compacted when the store was opened.
     compacted: AtomicU64,
     pub(crate) healthy: AtomicBool,
     buckets: RwLock<HashMap<Arc<str>, Arc<Bucket>>>,
     feeds: RwLock<Vec<Feed>>,
     history: History,
-    /// Bytes that only the logs of buckets still hold.
+    /// Bytes kept alive by the logs alone.
     log_bytes: Arc<AtomicUsize>,
 }
 
-/// Somebody in this process who follows what happens.
+/// An in-process subscriber of events.
 struct Feed {
     sender: mpsc::UnboundedSender<Arc<Event>>,
-    /// The buckets it is about; none means all.
+    /// Its buckets; empty for all.
     only: &'static [&'static str],
 }
 
 impl Store {
-    /// A store that forgets everything when dropped. Writes happen on the caller's thread, so it
-    /// works under tokio's paused time.
+    /// A store in memory. Writes happen on the caller's thread, so it works under tokio's paused time.
     pub fn in_memory(history: History) -> Self {
         let shared = Shared::new(history);
         Self {
@@ -101,7 +99,7 @@ impl Store {
         }
     }
 
-    /// A store in a file, which it locks. Writes are grouped and synced by a thread of its own.
+    /// A store in a file, which it locks. A dedicated thread groups and syncs writes.
     pub fn open(path: &Path, history: History) -> Result<Self, OpenError> {
         let shared = Shared::new(history);
         let engine = Engine::load(Tables::open(path, history)?, shared.clone())?;
@@ -124,17 +122,17 @@ impl Store {
         })
     }
 
-    /// The newest revision that every reader can see.
+    /// The latest published revision.
     pub fn revision(&self) -> u64 {
         self.shared.revision()
     }
 
-    /// Whether the last write reached the disk.
+    /// Whether the last commit succeeded.
     pub fn is_healthy(&self) -> bool {
         self.shared.healthy.load(Ordering::Acquire)
     }
 
-    /// The objects of one resource (`apps/deployments`, `/pods`).
+    /// The bucket of a resource (`apps/deployments`, `/pods`).
     pub fn bucket(&self, name: &Arc<str>) -> Arc<Bucket> {
         self.shared.bucket(name)
     }
@@ -146,22 +144,22 @@ impl Store {
         names
     }
 
-    /// Writes one object; answers once it is durable.
+    /// Writes one object; returns once it is durable.
     pub async fn write(&self, write: Write) -> Result<Arc<Entry>, WriteError> {
         self.queue.write(write).await
     }
 
-    /// Writes several objects, each for itself, with as few commits as can be.
+    /// Writes several objects independently, with as few commits as possible.
     pub async fn write_all(&self, writes: Vec<Write>) -> Vec<Result<Arc<Entry>, WriteError>> {
         self.queue.write_all(writes).await
     }
 
-    /// Every event of every bucket from now on, in order. For controllers in the same process.
+    /// Subscribes to all events from now on, in order. For in-process controllers.
     pub fn feed(&self) -> mpsc::UnboundedReceiver<Arc<Event>> {
         self.feed_of(&[])
     }
 
-    /// The same, of some buckets only: nobody is woken for what is not theirs.
+    /// Subscribes to the events of some buckets.
     pub fn feed_of(&self, only: &'static [&'static str]) -> mpsc::UnboundedReceiver<Arc<Event>> {
         let (sender, receiver) = mpsc::unbounded_channel();
         write_lock(&self.shared.feeds).push(Feed { sender, only });
@@ -202,10 +200,12 @@ impl Shared {
         bucket.clone()
     }
 
-    /// Makes a committed event visible: the bucket first, then the revision, then whoever waits.
+    /// Publishes a committed event: to the bucket, then the revision, then to watchers and feeds.
     pub(crate) fn publish(&self, event: Arc<Event>) {
         let revision = event.entry.revision;
         let bucket = self.bucket(&event.bucket);
+        // The bucket before the revision, so that a reader of the revision finds everything up to it in the bucket, as lists
+        // need it. Watchers are woken last, as they read both.
         bucket.record(event.clone());
         self.revision.store(revision, Ordering::Release);
         bucket.wake(&event);

@@ -1,4 +1,4 @@
-//! How writes reach the engine: on the caller's thread, or grouped by a thread that may wait for the disk.
+//! The write queue in front of the engine: inline, or a writer thread with group commit.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,15 +7,15 @@ use tokio::sync::{mpsc, oneshot};
 use super::engine::Engine;
 use super::{Entry, Write, WriteError};
 
-/// Writes that wait for the disk at one time; further writers wait for a place.
+/// Capacity of the queue; further writers wait.
 const WAITING: usize = 1024;
 
 type Answer = Result<Arc<Entry>, WriteError>;
 
 pub(crate) enum Queue {
-    /// The engine never waits (memory), so a lock is enough, and virtual time stands still meanwhile.
+    /// In memory the engine never blocks, so a lock suffices, and virtual time does not advance.
     Inline(Mutex<Engine>),
-    /// A thread takes whatever has gathered while it was syncing.
+    /// A thread commits all writes that arrived during the previous sync as one group.
     Threaded(mpsc::Sender<(Write, oneshot::Sender<Answer>)>),
 }
 
@@ -35,19 +35,19 @@ impl Queue {
                     askers.push(asker);
                 }
                 for (asker, answer) in askers.into_iter().zip(engine.write(writes)) {
-                    // Whoever asked may have gone away; the write happened all the same.
+                    // The caller may have been cancelled; the write was committed anyway.
                     let _ = asker.send(answer);
                 }
             }
         };
         let thread = std::thread::Builder::new().name("store".to_owned()).spawn(work);
         if let Err(error) = thread {
-            tracing::error!(%error, "the store's thread did not start; writes will fail");
+            tracing::error!(%error, "failed to start the store's writer thread; writes will fail");
         }
         Self::Threaded(sender)
     }
 
-    /// Writes that belong together: one commit, or two when the thread was quick to take the first.
+    /// Enqueues several writes: one commit, or two if the thread had already taken the first.
     pub(crate) async fn write_all(&self, writes: Vec<Write>) -> Vec<Answer> {
         match self {
             Self::Inline(engine) => {

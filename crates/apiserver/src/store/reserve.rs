@@ -1,26 +1,26 @@
-//! Disk space that is set aside, so that deletions still work when there is no more.
+//! Reserved disk space, so that deletions still work on a full disk.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-/// A file that is there to be removed.
+/// A placeholder file that is removed to free its space.
 pub(super) struct Reserve {
     path: PathBuf,
 }
 
-/// Enough for the pages that a few deletions of the largest objects write before they free others.
+/// Enough for the pages that a few deletions of the largest objects write before they free any.
 const BYTES: u64 = 4 << 20;
 const BLOCK: usize = 64 << 10;
 
 impl Reserve {
-    /// The reserve of the store in this file.
+    /// The reserve beside a store file.
     pub(super) fn beside(store: &Path) -> Self {
         let mut path = store.as_os_str().to_owned();
         path.push(".reserve");
         Self { path: path.into() }
     }
 
-    /// Takes the space, unless it has it. Where there is less, it takes what is left: an error then says that it is not all.
+    /// Allocates the file. On a full disk it takes what is left and returns an error.
     pub(super) fn hold(&self) -> io::Result<()> {
         let mut held = match std::fs::symlink_metadata(&self.path) {
             Ok(found) if found.is_file() => found.len(),
@@ -47,17 +47,17 @@ impl Reserve {
         Ok(())
     }
 
-    /// Gives the space back.
+    /// Frees the space.
     pub(super) fn release(&self) {
         if let Err(error) = std::fs::remove_file(&self.path)
             && error.kind() != io::ErrorKind::NotFound
         {
-            tracing::warn!(%error, path = %self.path.display(), "failed to remove the file that holds disk space in reserve");
+            tracing::warn!(%error, path = %self.path.display(), "failed to remove the reserved disk space");
         }
     }
 }
 
-/// Whether an error says that there is no space left.
+/// Whether an error is "no space left on device".
 pub(super) fn is_full(error: &io::Error) -> bool {
     use io::ErrorKind::{QuotaExceeded, StorageFull};
     matches!(error.kind(), StorageFull | QuotaExceeded)

@@ -1,4 +1,4 @@
-//! The durable copy: three redb tables, written in one transaction per group of writes.
+//! The redb database: three tables, one transaction per group of writes.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -16,27 +16,27 @@ pub(super) const LOG: TableDefinition<'_, u64, (&str, u8, &[u8])> = TableDefinit
 pub(super) const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
 
 const FORMAT: u64 = 1;
-/// The empty store: clients read 0 as "any".
+/// The revision of an empty store: not 0, which clients read as "any".
 pub(crate) const FIRST_REVISION: u64 = 1;
-/// Rows of the durable log, whose bytes [`History`] limits. Watches that were away for longer start over.
+/// Maximum rows of the durable log, whose bytes [`History`] limits. Watches that resume from earlier must relist.
 const LOG_ROWS: u64 = 4096;
-/// The log is trimmed when it exceeds its bounds by this part.
+/// The log is trimmed when it exceeds its bounds by this fraction.
 pub(super) const STRIDE: u64 = 8;
 /// Bytes of the log that are kept when the disk is full.
 const SHORTEST_LOG: u64 = 64 << 10;
-/// Objects are read from memory, so redb needs little more than the pages it is writing.
+/// Objects are read from memory, so redb needs little more than the pages that it writes.
 const CACHE_BYTES: usize = 8 << 20;
 
-/// Why a store could not be opened.
+/// Failure to open a store.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Another process has it.
+    /// Another process has locked it.
     #[error("the store is in use by another process")]
     InUse,
-    /// The file cannot be trusted.
+    /// The file is corrupt.
     #[error("the store is damaged: {0}; restore it from a backup, or remove it to start empty")]
     Damaged(String),
-    /// Written by a program that is newer than this one.
+    /// Written by a newer version of the program.
     #[error("the store has format {found}, this program reads format {FORMAT}; use the newer program")]
     Format {
         /// The format found.
@@ -45,7 +45,7 @@ pub enum OpenError {
     /// There is no space left.
     #[error("the disk is full; free space on it")]
     Full,
-    /// The operating system said no.
+    /// An I/O error.
     #[error("the store cannot be read: {0}")]
     Storage(#[source] Box<redb::Error>),
 }
@@ -72,39 +72,39 @@ impl<E: Into<redb::Error>> From<E> for OpenError {
 
 type Reopen = Box<dyn Fn() -> Result<Database, DatabaseError> + Send>;
 
-/// An open database, and how to open it again after the disk failed.
+/// An open database that can be reopened after a disk failure.
 pub(crate) struct Tables {
     database: Option<Database>,
     reopen: Reopen,
-    /// The file, if it is one: what it has too much is given back.
+    /// The file, if there is one, to be compacted.
     file: Option<PathBuf>,
-    /// The size of the file after it was compacted.
+    /// The size of the file after the last compaction.
     smallest: u64,
-    /// Space for the day when there is none left; a store that is no file has none.
+    /// Reserved disk space; only for files.
     reserve: Option<Reserve>,
     history: History,
-    /// Most bytes of the log: fewer than in [`History`] while the disk is full.
+    /// Maximum bytes of the log: less than in [`History`] while the disk is full.
     log_limit: u64,
     used: Used,
 }
 
-/// How many bytes the tables hold, roughly.
+/// The approximate size of the tables.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Used {
     pub(super) objects: u64,
     pub(super) log: u64,
 }
 
-/// Everything that was on disk.
+/// The loaded database.
 pub(crate) struct Loaded {
     pub(crate) revision: u64,
-    /// Everything up to here has left the log.
+    /// Changes up to this revision have left the log.
     pub(crate) compacted: u64,
-    /// `(bucket, entry)`, in their order.
+    /// `(bucket, entry)`, in table order.
     pub(crate) objects: Vec<(Arc<str>, Arc<Entry>)>,
-    /// As much of the log as is kept, newest first.
+    /// The kept part of the log, newest first.
     pub(crate) events: Vec<Arc<Event>>,
-    /// Buckets whose part of the log was too large: up to which revision it was left out.
+    /// Buckets whose log was too large, with the revision up to which it was left out.
     pub(crate) shortened: HashMap<Arc<str>, u64>,
 }
 
@@ -126,7 +126,7 @@ impl Tables {
             result => result?,
         };
         if let Err(error) = reserve.hold() {
-            tracing::warn!(%error, "failed to set disk space aside for deletions when the disk is full");
+            tracing::warn!(%error, "failed to reserve disk space for deletions on a full disk");
         }
         tables.file = Some(path.to_owned());
         tables.reserve = Some(reserve);
@@ -153,8 +153,8 @@ impl Tables {
         })
     }
 
-    /// Reads all objects and as much of the log as is kept, and refuses what this program did not write. Events after
-    /// `since` are read whatever their size.
+    /// Loads all objects and the kept part of the log; refuses files that this program did not write. Events after
+    /// `since` are loaded regardless of their size.
     pub(crate) fn load(&mut self, since: u64) -> Result<Loaded, OpenError> {
         let database = self.database.as_ref().ok_or_else(closed)?;
         let history = self.history;
@@ -163,7 +163,7 @@ impl Tables {
         Ok(loaded)
     }
 
-    /// Removes what [`load`](Self::load) left out, and gives space back.
+    /// Removes the rows that [`load`](Self::load) left out, and compacts the file.
     pub(crate) fn tidy(&mut self, loaded: &Loaded) -> Result<(), OpenError> {
         let database = self.database.as_ref().ok_or_else(closed)?;
         let forgotten = guarded(|| forget(database, loaded.compacted)).and_then(|result| result);
@@ -174,7 +174,7 @@ impl Tables {
         self.give_space_back()
     }
 
-    /// Makes the file smaller where most of it is unused. Writes wait meanwhile.
+    /// Compacts the file if most of it is unused. Writes wait meanwhile.
     fn give_space_back(&mut self) -> Result<(), OpenError> {
         let (Some(file), Some(database)) = (&self.file, &mut self.database) else {
             return Ok(());
@@ -209,7 +209,7 @@ impl Tables {
         result
     }
 
-    /// Makes a group of events durable, all or none.
+    /// Commits a group of events atomically.
     pub(crate) fn commit(&mut self, events: &[Arc<Event>]) -> Result<(), OpenError> {
         let database = self.database.as_ref().ok_or_else(closed)?;
         let (mut used, limit) = (self.used, self.log_limit);
@@ -236,14 +236,14 @@ impl Tables {
         self.database.is_none()
     }
 
-    /// When the disk is full: gives the reserve to whoever opens the database next.
+    /// On a full disk: releases the reserve for the next open of the database.
     pub(crate) fn release_reserve(&self) {
         if let Some(reserve) = &self.reserve {
             reserve.release();
         }
     }
 
-    /// When the disk is full: sets aside again what is left, before others take it. Whether that is all that there should be.
+    /// On a full disk: reallocates the reserve from what is left; returns whether it is complete.
     pub(crate) fn hold_reserve(&mut self) -> bool {
         let held = self.reserve.as_ref().is_none_or(|reserve| reserve.hold().is_ok());
         if held {
@@ -252,8 +252,7 @@ impl Tables {
         held
     }
 
-    /// When the disk is full: drops most of the log, so that its space in the file can be used for something else. How many
-    /// bytes that is.
+    /// On a full disk: drops most of the log so that its pages can be reused; returns the number of bytes.
     pub(crate) fn shorten_log(&mut self) -> Result<u64, OpenError> {
         let database = self.database.as_ref().ok_or_else(closed)?;
         let (before, limit) = (self.used.log, (self.used.log / 4).max(SHORTEST_LOG));
@@ -267,7 +266,7 @@ impl Tables {
         Ok(before - used.log)
     }
 
-    /// Opens the database again after a failure.
+    /// Reopens the database after a failure.
     pub(crate) fn reopen(&mut self) -> Result<(), OpenError> {
         self.database = Some(guarded(|| (self.reopen)())??);
         Ok(())
@@ -280,7 +279,7 @@ fn builder() -> Builder {
     builder
 }
 
-/// Makes an empty store aside and moves it into place, so that a crash leaves a whole one or none.
+/// Creates an empty store in a temporary file and renames it, so that a crash leaves a complete one or none.
 fn create_whole(path: &Path) -> Result<(), OpenError> {
     if path.exists() {
         return Ok(());
@@ -306,7 +305,7 @@ fn create_whole(path: &Path) -> Result<(), OpenError> {
         .map_err(failed)
 }
 
-/// Only the owner may read what clusters hold.
+/// Opens the file with mode 0600: it holds Secrets.
 fn open_private(path: &Path) -> std::io::Result<std::fs::File> {
     let mut options = std::fs::OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -315,13 +314,13 @@ fn open_private(path: &Path) -> std::io::Result<std::fs::File> {
     options.open(path)
 }
 
-/// A damaged file may trip redb's own assertions: that is damage, not a reason to die.
+/// Turns panics into [`OpenError::Damaged`]: a corrupt file may trip redb's assertions.
 fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, OpenError> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work))
         .map_err(|_| OpenError::Damaged("its structure does not hold together".to_owned()))
 }
 
-/// Makes the tables that are missing, and refuses those of a newer program.
+/// Creates missing tables, and refuses a newer format.
 fn prepare(database: &Database) -> Result<(), OpenError> {
     let transaction = database.begin_write()?;
     {
@@ -343,7 +342,7 @@ fn prepare(database: &Database) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Makes events durable and keeps the log within its bounds; whether something left it.
+/// Commits events and trims the log; returns whether it was trimmed.
 fn commit(
     database: &Database,
     events: &[Arc<Event>],
@@ -387,7 +386,7 @@ fn commit(
     Ok(trimmed)
 }
 
-/// Removes the oldest rows of the log until it is as small as said.
+/// Removes the oldest rows of the log down to a number of bytes.
 fn shorten(database: &Database, used: &mut Used, limit: u64) -> Result<(), OpenError> {
     let transaction = database.begin_write()?;
     {
@@ -401,8 +400,8 @@ fn shorten(database: &Database, used: &mut Used, limit: u64) -> Result<(), OpenE
     Ok(())
 }
 
-/// Removes the oldest rows of the log until it has no more rows and bytes than said, but never the last one. The last
-/// revision that was removed, if any was.
+/// Removes the oldest rows of the log down to a number of rows and bytes, but never the last one. Returns the last
+/// removed revision.
 fn trim(
     log: &mut Table<'_, u64, (&str, u8, &[u8])>,
     used: &mut Used,
@@ -422,7 +421,7 @@ fn trim(
     Ok(compacted)
 }
 
-/// Removes the log's rows up to a revision.
+/// Removes the rows of the log up to a revision.
 fn forget(database: &Database, compacted: u64) -> Result<(), OpenError> {
     let transaction = database.begin_write()?;
     let mut removed = false;
@@ -446,7 +445,7 @@ fn forget(database: &Database, compacted: u64) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// What a row of the log takes, roughly.
+/// The approximate size of a row of the log.
 pub(super) fn row_bytes(key: &str, previous: &[u8]) -> u64 {
     (key.len() + previous.len() + 16) as u64
 }

@@ -1,4 +1,4 @@
-//! Checks of `metadata`.
+//! Validation of `metadata`.
 
 use cambium_builtin::NameRule;
 use cambium_schema::{FieldError, FieldPath, names};
@@ -8,7 +8,7 @@ use crate::object;
 
 const ANNOTATIONS_LIMIT: usize = 256 << 10;
 
-/// Checks `metadata` of a new object.
+/// Validates `metadata` of a new object.
 pub(crate) fn validate_new(object: &Value, namespaced: bool, rule: NameRule) -> Vec<FieldError> {
     let path = FieldPath::new("metadata");
     let mut errors = Vec::new();
@@ -50,7 +50,7 @@ pub(crate) fn validate_new(object: &Value, namespaced: bool, rule: NameRule) -> 
     errors
 }
 
-/// A prefix as a name that could follow from it: it may end in a dash.
+/// A `generateName` prefix in the form in which it is validated as a name: it may end in a dash.
 fn as_prefix(prefix: &str) -> String {
     match prefix.strip_suffix('-') {
         Some(rest) if !rest.is_empty() => format!(
@@ -61,7 +61,7 @@ fn as_prefix(prefix: &str) -> String {
     }
 }
 
-/// Checks `metadata` of a changed object against what it was.
+/// Validates an update of `metadata`.
 pub(crate) fn validate_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let path = FieldPath::new("metadata");
     let mut errors = Vec::new();
@@ -125,7 +125,7 @@ fn validate_common(object: &Value, path: &FieldPath) -> Vec<FieldError> {
     errors
 }
 
-/// Checks a map of labels.
+/// Validates labels.
 pub(crate) fn validate_labels(labels: Option<&Value>, path: &FieldPath) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (key, value) in labels.and_then(Value::as_object).into_iter().flatten() {
@@ -209,7 +209,7 @@ fn validate_owners(object: &Value, path: &FieldPath) -> Vec<FieldError> {
     errors
 }
 
-/// Built-in kinds take only finalizers that say whose they are, and the standard ones.
+/// Finalizers of built-in kinds must be domain-qualified or one of the standard ones.
 pub(crate) fn validate_builtin_finalizers(object: &Value) -> Vec<FieldError> {
     let path = FieldPath::new("metadata").child("finalizers");
     let standard = ["orphan", "foregroundDeletion", "kubernetes"];

@@ -1,4 +1,4 @@
-//! Checks that hold for every object: names, labels, annotations, owners, finalizers.
+//! Validation of metadata, and of webhooks and policies beyond their schemas.
 
 pub(crate) mod metadata;
 pub(crate) mod policies;

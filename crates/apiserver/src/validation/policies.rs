@@ -1,4 +1,4 @@
-//! Checks of the expressions of admission policies.
+//! Validation of the CEL expressions of admission policies.
 
 use cambium_cel::conditions::check_condition;
 use cambium_cel::policies::{Compiler, Params, Purpose};
@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::object::{items, text};
 
-/// The longest expression of an audit annotation.
+/// Maximum length of an audit annotation's expression.
 const LONGEST_ANNOTATION: usize = 5 * 1024;
 
-/// What is wrong with the expressions of a policy; bindings have none.
+/// Compiles the expressions of a policy and returns the errors; bindings have none.
 pub(crate) fn expressions(policy: &Value) -> Vec<FieldError> {
     let spec = match policy.get("kind").and_then(Value::as_str) {
         Some("MutatingAdmissionPolicy" | "ValidatingAdmissionPolicy") => &policy["spec"],

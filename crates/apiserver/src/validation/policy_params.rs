@@ -1,4 +1,4 @@
-//! Whoever writes a policy or a binding may read the parameters that it names: they would show in messages.
+//! A user may only reference policy parameters that they can read, as messages could reveal them.
 
 use cambium_schema::{FieldError, FieldPath};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use crate::auth::{Action, Decision, MASTERS, ResourceAction, User};
 use crate::object::text;
 use crate::server::Server;
 
-/// Refuses to name parameters that the user may not read.
+/// Denies references to parameters that the user may not read.
 pub(crate) fn check(server: &Server, user: &User, new: &Value, old: Option<&Value>) -> Option<FieldError> {
     let is_changed = |field: &str| old.is_none_or(|old| old["spec"].get(field) != new["spec"].get(field));
     if user.is_in(MASTERS) {
@@ -84,7 +84,7 @@ fn of_binding(server: &Server, user: &User, kind: &str, spec: &Value) -> Option<
     Some(FieldError::forbidden(FieldPath::new("spec.paramRef"), why))
 }
 
-/// The resource of a kind; what is not known is anything.
+/// The resource of a kind; wildcards where the kind is unknown.
 struct Anything {
     group: String,
     resource: String,
@@ -128,7 +128,7 @@ fn may(server: &Server, user: &User, verb: &str, resource: ResourceAction<'_>) -
     matches!(server.authorizer.authorize(user, &action), Decision::Allow(_))
 }
 
-/// A user as upstream shows one.
+/// The user as Go prints it, for the error message.
 fn shown(user: &User) -> String {
     format!(
         "&{{{} {} [{}] map[]}}",

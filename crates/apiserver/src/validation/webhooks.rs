@@ -1,11 +1,11 @@
-//! Checks of how a webhook is reached.
+//! Validation of `clientConfig` and `matchConditions` of webhooks.
 
 use cambium_cel::conditions::check_condition;
 use cambium_cel::policies::Params;
 use cambium_schema::{FieldError, FieldPath, names};
 use serde_json::{Value, json};
 
-/// Checks the conditions of a configuration's webhooks.
+/// Validates the `matchConditions` of webhooks.
 pub(crate) fn conditions(configuration: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let list = |value: &Value, field: &str| {
@@ -34,7 +34,7 @@ pub(crate) fn conditions(configuration: &Value) -> Vec<FieldError> {
 
 const FORM: &str = "; desired format: https://host[/path]";
 
-/// Checks the URL of a webhook.
+/// Validates the URL of a webhook.
 pub(crate) fn url(path: &FieldPath, url: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut refuse =
@@ -62,7 +62,7 @@ pub(crate) fn url(path: &FieldPath, url: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Checks the Service of a webhook.
+/// Validates the Service reference of a webhook.
 pub(crate) fn service(path: &FieldPath, service: &Value) -> Vec<FieldError> {
     let text = |field: &str| service.get(field).and_then(Value::as_str).unwrap_or_default();
     let mut errors = Vec::new();

@@ -1,4 +1,4 @@
-//! One call of one webhook.
+//! HTTPS client for webhooks.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,20 +17,20 @@ use super::services;
 use crate::server::Server;
 use crate::trust::Bundle;
 
-/// The largest answer that is read.
+/// Size limit of a response.
 const ANSWER_LIMIT: usize = 10 << 20;
 
-/// Why a webhook gave no answer.
+/// A failed webhook call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct CallError(pub(crate) String);
 
-/// Whom a client trusts, and where it connects if not where the URL says.
+/// The CA bundle, and the address to connect to if it is not the URL's.
 type Target = (String, Option<String>);
 
 type HttpsClient = Client<Connector, Full<Bytes>>;
 
-/// The clients of all webhooks, by whom they trust and where they connect, so that connections are reused.
+/// HTTPS clients by CA bundle and address, so that connections are reused.
 #[derive(Default)]
 pub(crate) struct Webhooks {
     resolver: Option<ServiceResolver>,
@@ -45,7 +45,7 @@ impl Webhooks {
         }
     }
 
-    /// Posts a review and reads the answer. `config` is the `clientConfig` of a webhook.
+    /// Posts a review and returns the response. `config` is the `clientConfig` of a webhook.
     pub(crate) async fn call(
         &self,
         server: &Server,
@@ -117,7 +117,7 @@ impl Webhooks {
         ))
     }
 
-    /// The address behind a Service: as whoever built the server says, or as its objects do.
+    /// Resolves a Service to an address: by the configured resolver, or by its endpoints.
     pub(crate) fn find(&self, server: &Server, reference: &ServiceReference) -> Result<String, CallError> {
         match self.resolver.as_ref().and_then(|resolver| resolver(reference)) {
             Some(address) => Ok(address.to_string()),
@@ -144,14 +144,14 @@ impl Webhooks {
     }
 }
 
-/// The server and the path of a URL.
+/// The origin and the path of a URL.
 fn split(url: &str) -> (&str, &str) {
     let host = url.find("://").map_or(0, |scheme| scheme + 3);
     let path = url[host..].find('/').map_or(url.len(), |path| host + path);
     url.split_at(path)
 }
 
-/// A path as Kubernetes asks for it: `//validate/` is `/validate`.
+/// Normalizes a path as Kubernetes does: `//validate/` is `/validate`.
 fn clean(path: &str) -> String {
     let mut steps: Vec<&str> = Vec::new();
     for step in path.split('/') {
@@ -164,7 +164,7 @@ fn clean(path: &str) -> String {
     format!("/{}", steps.join("/"))
 }
 
-/// TLS that believes the certificates of a bundle (base64 of PEM), and nobody else.
+/// TLS that trusts only the CAs of a bundle (base64 of PEM).
 fn trusting(bundle: &str) -> Result<TlsConnector, CallError> {
     let broken = |what: &str| CallError(format!("unable to load root certificates: {what}"));
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -178,7 +178,7 @@ fn trusting(bundle: &str) -> Result<TlsConnector, CallError> {
     Ok(TlsConnector::from(Arc::new(config)))
 }
 
-/// The innermost error: what went wrong, without who passed it on.
+/// The innermost error of a chain.
 pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(inner) = cause.source() {

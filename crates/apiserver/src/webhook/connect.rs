@@ -1,4 +1,4 @@
-//! From a client configuration to a TLS connection.
+//! TLS connections to webhooks and backends.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-/// A Service that a webhook is reached by.
+/// The Service of a webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceReference {
     /// Its namespace.
@@ -25,14 +25,14 @@ pub struct ServiceReference {
     pub port: u16,
 }
 
-/// Finds the address behind a Service; where it knows none, the Service's own objects are asked.
+/// Resolves a Service to an address; `None` falls back to the Service's endpoints.
 pub type ServiceResolver = Arc<dyn Fn(&ServiceReference) -> Option<SocketAddr> + Send + Sync>;
 
-/// Connects to one kind of webhook: whom to trust, and where its Service is.
+/// A connector with a CA bundle and an optional fixed address.
 #[derive(Clone)]
 pub(crate) struct Connector {
     pub(crate) tls: TlsConnector,
-    /// An address that stands in for the URL's host.
+    /// The address to connect to instead of the URL's host.
     pub(crate) address: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Calling out: admission and conversion webhooks, over HTTPS.
+//! HTTPS calls to admission and conversion webhooks.
 
 mod client;
 mod connect;

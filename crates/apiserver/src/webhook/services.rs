@@ -1,4 +1,4 @@
-//! From a Service to an address that can be dialled.
+//! Resolves Services to addresses.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::server::Server;
 const SERVICES: &str = "/services";
 const SLICES: &str = "discovery.k8s.io/endpointslices";
 
-/// The address of a Service: its external name, or an endpoint that is ready. Nothing stands behind cluster addresses here.
+/// The address of a Service: its external name, or a ready endpoint. Cluster IPs are not routed here.
 pub(super) fn find(server: &Server, reference: &ServiceReference) -> Result<String, CallError> {
     let key = object::key(&reference.namespace, &reference.name);
     let service = server.store.bucket(&SERVICES.into()).get(&key);

@@ -1,15 +1,15 @@
-//! Content negotiation: from an `Accept` header to one representation.
+//! Content negotiation by the `Accept` header.
 
 use crate::status::{Result, Status};
 
-/// What is sent: an encoding of a shape.
+/// The negotiated representation: encoding and shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Representation {
     pub(crate) encoding: Encoding,
     pub(crate) shape: Shape,
 }
 
-/// How values become bytes.
+/// The encoding of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Encoding {
     Json,
@@ -26,14 +26,14 @@ impl Encoding {
         }
     }
 
-    /// How the client wants a failure: the best alternative that asks for no other shape, or JSON.
+    /// The representation of a `Status`: the best alternative without `as=…`, or JSON.
     pub(crate) fn of_failure(header: Option<&str>) -> Self {
         let alternatives = alternatives(header.unwrap_or_default());
         let mut plain = alternatives.iter().filter(|one| one.parameter("as").is_none());
         plain.find_map(|one| Self::of(one.media)).unwrap_or(Self::Json)
     }
 
-    /// What a media type of an `Accept` header stands for.
+    /// Parses a media type of an `Accept` header.
     fn of(media: &str) -> Option<Self> {
         match media {
             "application/json" | "*/*" | "application/*" => Some(Self::Json),
@@ -44,18 +44,18 @@ impl Encoding {
     }
 }
 
-/// Which view of an object is sent.
+/// The shape of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// The object itself.
     Object,
-    /// Rows and columns for a person (`as=Table`).
+    /// A table for printing (`as=Table`).
     Table,
     /// Only `metadata` (`as=PartialObjectMetadata`).
     Metadata,
 }
 
-/// The media types a client may ask for.
+/// The supported media types.
 pub(crate) const SPOKEN: [&str; 3] = [
     "application/json",
     "application/yaml",
@@ -108,7 +108,7 @@ pub(crate) fn alternatives(header: &str) -> Vec<Alternative<'_>> {
 }
 
 impl Representation {
-    /// The plain one.
+    /// Plain JSON objects.
     pub(crate) const JSON: Self = Self {
         encoding: Encoding::Json,
         shape: Shape::Object,

@@ -1,4 +1,4 @@
-//! Response bodies: a few known bytes, many stored objects, or a stream that lasts.
+//! Response bodies: bytes, a list of stored objects, or a stream.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -21,11 +21,11 @@ pub(super) enum Content {
     Stream(Pin<Box<dyn Stream<Item = Bytes> + Send>>),
 }
 
-/// A list of stored objects, put together as it is sent: no second copy of it all is ever made.
+/// A list of stored objects, assembled while it is sent, without a second copy.
 pub(crate) struct Chunks {
     head: Bytes,
     entries: VecDeque<Arc<Entry>>,
-    /// Bytes of each object that are left out after its first brace: what a list says for its items.
+    /// Bytes to skip after the first brace of each item: `apiVersion` and `kind`, which built-in lists omit.
     left_out: usize,
     started: bool,
     tail: Option<Bytes>,
@@ -82,12 +82,12 @@ impl Iterator for Chunks {
 }
 
 impl Body {
-    /// Nothing.
+    /// An empty body.
     pub fn empty() -> Self {
         Self(Content::Full(None))
     }
 
-    /// These bytes.
+    /// A body of these bytes.
     pub fn full(bytes: impl Into<Bytes>) -> Self {
         Self(Content::Full(Some(bytes.into())))
     }

@@ -1,4 +1,4 @@
-//! gzip for large answers, as upstream does: from 128 KiB, fastest level.
+//! gzip for large responses, as upstream: from 128 KiB, fastest level.
 
 use std::io::Write;
 
@@ -14,7 +14,7 @@ use super::{Body, Response};
 
 const THRESHOLD: u64 = 128 << 10;
 
-/// Compresses a response if it is large and the client takes gzip.
+/// Compresses a response if it is large and the client accepts gzip.
 pub(crate) fn compress(request: &HeaderMap, response: Response) -> Response {
     let takes = |value: &HeaderValue| {
         let names = value.to_str().unwrap_or_default().split(',');
@@ -43,7 +43,7 @@ pub(crate) fn compress(request: &HeaderMap, response: Response) -> Response {
     Response::from_parts(head, body)
 }
 
-/// Compresses piece by piece.
+/// A streaming gzip encoder.
 struct Gzip<I> {
     pieces: I,
     encoder: Option<GzEncoder<Vec<u8>>>,

@@ -1,4 +1,4 @@
-//! Reading request bodies: bounded, and in whichever format the client says it is.
+//! Reads and decodes request bodies, with limits on size and time.
 
 use std::time::Duration;
 
@@ -13,11 +13,10 @@ use crate::status::{Result, Status};
 /// The largest request body.
 pub(crate) const BODY_LIMIT: usize = 3 << 20;
 
-/// How long a whole body may take to arrive, unless the server is told otherwise: upstream's limit for a whole
-/// request.
-pub(crate) const BODY_PATIENCE: Duration = Duration::from_secs(60);
+/// Default read timeout of a body: upstream's request timeout.
+pub(crate) const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What a body is written in.
+/// The media type of a request body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Media {
     Json,
@@ -26,7 +25,7 @@ pub(crate) enum Media {
 }
 
 impl Media {
-    /// Reads a `Content-Type`; none at all is JSON.
+    /// Parses a `Content-Type`; without one it is JSON.
     pub(crate) fn of(content_type: Option<&str>) -> Result<Self> {
         let media = content_type
             .filter(|text| !text.is_empty())
@@ -52,19 +51,19 @@ impl Media {
 #[derive(Debug, PartialEq)]
 pub(crate) struct Decoded {
     pub(crate) value: Value,
-    /// Fields that were given twice, for field validation.
+    /// Duplicate fields, for field validation.
     pub(crate) duplicates: Vec<String>,
 }
 
 /// Reads a whole body, up to the limit.
-pub(crate) async fn read_body<B>(body: B, patience: Duration) -> Result<Bytes>
+pub(crate) async fn read_body<B>(body: B, timeout: Duration) -> Result<Bytes>
 where
     B: http_body::Body<Data = Bytes> + Send,
     B::Error: std::fmt::Display,
 {
     let mut body = std::pin::pin!(body);
     let mut whole = BytesMut::new();
-    let deadline = tokio::time::Instant::now() + patience;
+    let deadline = tokio::time::Instant::now() + timeout;
     while let Some(frame) = tokio::time::timeout_at(deadline, body.frame())
         .await
         .map_err(|_| Status::timeout("the request body did not arrive in time"))?
@@ -86,7 +85,7 @@ where
     Ok(whole.freeze())
 }
 
-/// Decodes a body into a tree; the error is what upstream's decoder would say.
+/// Decodes a body; the error is that of upstream's decoder.
 pub(crate) fn decode(media: Media, bytes: &[u8]) -> Result<Decoded, String> {
     match media {
         Media::Json => {
@@ -101,14 +100,14 @@ pub(crate) fn decode(media: Media, bytes: &[u8]) -> Result<Decoded, String> {
     }
 }
 
-/// Decodes JSON. What is no UTF-8 is replaced, as Go replaces it.
+/// Decodes JSON. Invalid UTF-8 is replaced, as Go does.
 pub(crate) fn decode_json(bytes: &[u8]) -> Result<Decoded, String> {
     let text = String::from_utf8_lossy(bytes);
     let (value, duplicates) = json::parse(&text).map_err(|error| json_problem(&error))?;
     Ok(Decoded { value, duplicates })
 }
 
-/// What is wrong with a JSON document, without the place: upstream names none.
+/// The syntax error of a JSON document without its position, which upstream does not print.
 fn json_problem(error: &serde_json::Error) -> String {
     if error.is_eof() {
         return "unexpected end of JSON input".to_owned();
@@ -120,7 +119,7 @@ fn json_problem(error: &serde_json::Error) -> String {
     }
 }
 
-/// Decodes the first YAML document. Of a key that is given twice, the last one counts.
+/// Decodes the first YAML document. Of a duplicate key, the last value counts.
 pub(crate) fn decode_yaml(bytes: &[u8]) -> Result<Decoded, String> {
     let text = String::from_utf8_lossy(bytes);
     let mut duplicates = vec![];
@@ -141,7 +140,7 @@ fn first_document(text: &str, policy: DuplicateKeyPolicy) -> Result<Value, Strin
         legacy_octal_numbers: true,
         with_snippet: false,
     };
-    // A second document is nobody's business, and neither is what is wrong with it.
+    // Further documents are ignored, with their errors.
     let mut reader = text.as_bytes();
     let first = serde_saphyr::read_with_options::<_, Value>(&mut reader, options).next();
     first
@@ -149,7 +148,7 @@ fn first_document(text: &str, policy: DuplicateKeyPolicy) -> Result<Value, Strin
         .map_err(|error| format!("yaml: {error}"))
 }
 
-/// What upstream's strict reader says of the first key that a YAML document (JSON is one) has twice.
+/// Upstream's strict decoding error for the first duplicate key of a YAML (or JSON) document.
 pub(crate) fn repeated_key(bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes);
     let error = first_document(&text, DuplicateKeyPolicy::Error).err()?;
@@ -167,7 +166,7 @@ fn duplicate_key(error: &str) -> Option<String> {
     Some(key.split(',').next().unwrap_or(key).trim().to_owned())
 }
 
-/// The beginning of a body, for error messages: text where it looks like JSON, else hexadecimal.
+/// The beginning of a body for error messages: as text if it looks like JSON, else hexadecimal.
 pub(crate) fn summary(bytes: &[u8]) -> String {
     const SHOWN: usize = 30;
     let (shown, more) = match bytes.len() > SHOWN {

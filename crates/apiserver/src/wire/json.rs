@@ -1,11 +1,11 @@
-//! A JSON reader that keeps what a strict one would only refuse: which fields were given twice.
+//! A JSON parser that records duplicate fields.
 
 use std::fmt;
 
 use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Reads a JSON document, and the paths of fields that occur more than once (the last one counts).
+/// Parses a JSON document, and returns the paths of duplicate fields (the last value counts).
 pub(crate) fn parse(text: &str) -> Result<(Value, Vec<String>), serde_json::Error> {
     let mut reader = Reader {
         path: Vec::new(),
@@ -18,7 +18,7 @@ pub(crate) fn parse(text: &str) -> Result<(Value, Vec<String>), serde_json::Erro
     Ok((value, reader.duplicates))
 }
 
-/// The paths of all fields, in the order of the document; of what is no JSON, those before it ends.
+/// The paths of all fields, in document order; of invalid JSON, those before the error.
 pub(crate) fn fields(text: &str) -> Vec<String> {
     let mut reader = Reader {
         path: Vec::new(),
@@ -26,7 +26,7 @@ pub(crate) fn fields(text: &str) -> Vec<String> {
         fields: Some(Vec::new()),
     };
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    // Whoever asks has read the document before.
+    // The caller has parsed the document before.
     let _ = Tree(&mut reader).deserialize(&mut deserializer);
     reader.fields.unwrap_or_default()
 }
@@ -34,7 +34,7 @@ pub(crate) fn fields(text: &str) -> Vec<String> {
 struct Reader {
     path: Vec<Step>,
     duplicates: Vec<String>,
-    /// Where somebody wants to know them.
+    /// Collected only if requested.
     fields: Option<Vec<String>>,
 }
 

@@ -1,6 +1,6 @@
-//! How objects travel: which representation a client wants, and how bodies are read and written.
+//! Wire formats: content negotiation, request bodies, response bodies.
 //!
-//! Encodings are in two places: [`Encoding`] (what is spoken) and [`Media`] (what is read).
+//! Encodings are in two places: [`Encoding`] (responses) and [`Media`] (requests).
 
 mod accept;
 mod body;
@@ -14,7 +14,7 @@ pub use body::Body;
 pub(crate) use body::Chunks;
 pub(crate) use compress::compress;
 pub(crate) use decode::{
-    BODY_LIMIT, BODY_PATIENCE, Decoded, Media, decode, decode_json, decode_yaml, read_body, repeated_key,
+    BODY_LIMIT, BODY_TIMEOUT, Decoded, Media, decode, decode_json, decode_yaml, read_body, repeated_key,
     summary,
 };
 pub(crate) use json::fields;

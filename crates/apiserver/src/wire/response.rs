@@ -1,4 +1,4 @@
-//! Putting answers on the wire.
+//! Builds HTTP responses.
 
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::{Body, Encoding};
 use crate::status::{Result, Status};
 
-/// A response of this server.
+/// An HTTP response.
 pub(crate) type Response = http::Response<Body>;
 
-/// Bytes that are ready to be sent.
+/// A response of encoded bytes.
 pub(crate) fn bytes_response(code: StatusCode, media_type: &'static str, body: Body) -> Response {
     let mut response = Response::new(body);
     *response.status_mut() = code;
@@ -21,7 +21,7 @@ pub(crate) fn bytes_response(code: StatusCode, media_type: &'static str, body: B
     response
 }
 
-/// A tree, encoded as the client wants it.
+/// A response of a JSON tree in the negotiated encoding.
 pub(crate) fn value_response(code: StatusCode, encoding: Encoding, value: &Value) -> Response {
     match encode(encoding, value) {
         Ok(bytes) => bytes_response(code, encoding.media_type(), Body::full(bytes)),
@@ -50,7 +50,7 @@ pub(crate) fn encode(encoding: Encoding, value: &Value) -> Result<Bytes> {
     Ok(bytes.into())
 }
 
-/// A failure, encoded as the client wants it.
+/// A response of a `Status` in the negotiated encoding.
 pub(crate) fn status_response(encoding: Encoding, status: &Status) -> Response {
     let mut response = value_response(status.code, encoding, &status.to_json());
     let wait = status
@@ -63,7 +63,7 @@ pub(crate) fn status_response(encoding: Encoding, status: &Status) -> Response {
     response
 }
 
-/// Plain text: health checks.
+/// A plain text response.
 pub(crate) fn text_response(code: StatusCode, text: impl Into<String>) -> Response {
     let mut response = bytes_response(code, "text/plain; charset=utf-8", Body::full(text.into()));
     response
@@ -72,7 +72,7 @@ pub(crate) fn text_response(code: StatusCode, text: impl Into<String>) -> Respon
     response
 }
 
-/// Frames that keep coming: of JSON, or of protobuf.
+/// A streaming response of JSON or protobuf frames.
 pub(crate) fn stream_response(
     encoding: Encoding,
     stream: impl futures::Stream<Item = Bytes> + Send + 'static,

@@ -1,4 +1,4 @@
-//! Who may come in: nobody without a name, and beyond the front door only who has a role.
+//! Authentication and authorization: anonymous requests, tokens, roles.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -129,7 +129,7 @@ async fn no_spelling_of_a_path_reaches_a_backend_unauthorised() {
     assert_eq!(get(&server, "/api/v1//pods", Some("for-a-user")).await.0, 404);
 }
 
-/// Makes an object, or asks for a token.
+/// Posts an object or a TokenRequest.
 async fn post(server: &ApiServer, path: &str, body: &Value) -> (u16, Value) {
     let request = Request::post(path).header("content-type", "application/json");
     let request = request.body(Full::from(body.to_string())).expect("a request");

@@ -1,5 +1,5 @@
-//! Clocks that are set back, forward, or far from any sensible time: nothing panics, nothing waits for the clock
-//! to come back, and revisions keep growing.
+//! Wall clocks that jump back, forward or to extreme times: no panics, no waiting for the clock to recover, and resource
+//! versions keep growing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -19,7 +19,7 @@ const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
-/// A server whose clock runs with tokio's, from a start that a test can move.
+/// A server whose clock follows tokio's, with an offset that the test controls.
 struct World {
     server: ApiServer,
     set_by: Arc<AtomicI64>,
@@ -43,7 +43,7 @@ impl World {
         Self::at("2026-06-01T00:00:00Z".parse().unwrap()).await
     }
 
-    /// Sets the clock by so many seconds.
+    /// Moves the clock by some seconds.
     fn set(&self, seconds: i64) {
         self.set_by.fetch_add(seconds, Ordering::SeqCst);
     }
@@ -90,7 +90,7 @@ impl World {
         assert_eq!(code, 201, "{made}");
     }
 
-    /// Waits, in virtual time and for an hour at most: far less than clocks are set back here.
+    /// Waits in virtual time, at most an hour: far less than clocks are set back here.
     async fn until(&self, what: &str, path: &str, wanted: impl Fn(u16, &Value) -> bool) -> Value {
         let mut last = Value::Null;
         for _ in 0..3600 {

@@ -1,4 +1,4 @@
-//! Details of answers that Kubernetes' own specs look at.
+//! Response details that Kubernetes' conformance specs check.
 
 use bytes::Bytes;
 use cambium_apiserver::{ApiServer, Controllers};
@@ -239,7 +239,7 @@ async fn metrics_tell_of_seats_and_objects() {
     }
 }
 
-/// The many objects that every cluster has are written without the way that other objects go: with the same result.
+/// Bootstrap objects are written directly to the store, with the same result as through the API.
 #[tokio::test]
 async fn what_a_server_writes_at_its_start_is_what_a_client_would_have_made() {
     let builder = ApiServer::builder().controllers(Controllers::none());

@@ -1,4 +1,4 @@
-//! One client that floods the server does not starve the others.
+//! Priority and fairness: one client that floods the server does not starve the others.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ impl Authorizer for Everybody {
     }
 }
 
-/// A server with a level of three seats and one queue for each of two flows.
+/// A server with a priority level of three seats, and one queue for each of two flows.
 async fn narrow() -> ApiServer {
     let server = ApiServer::builder()
         .authorizer(Arc::new(Everybody))
@@ -58,7 +58,7 @@ fn of_crowd(server: &ApiServer, name: &str) -> ApiServer {
 
 type Answer = JoinHandle<u16>;
 
-/// A request whose body comes when the sender is dropped.
+/// A request whose body ends when the sender is dropped.
 fn slow(server: &ApiServer) -> (oneshot::Sender<()>, Answer) {
     let (sender, receiver) = oneshot::channel();
     let frames = futures::stream::once(async move {

@@ -1,4 +1,4 @@
-//! The API server: what it promises its clients, and what it stands on.
+//! Integration tests of the API server.
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 #![recursion_limit = "256"]

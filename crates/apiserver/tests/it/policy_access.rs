@@ -1,4 +1,4 @@
-//! Whoever writes a policy may read its parameters, or may not write it.
+//! Writing a policy requires read access to its parameters.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use http_body_util::{BodyExt as _, Full};
 use serde_json::{Value, json};
 use tower_service::Service as _;
 
-/// Everything but to read config maps.
+/// Allows everything but reading ConfigMaps.
 struct Writers;
 
 impl Authorizer for Writers {

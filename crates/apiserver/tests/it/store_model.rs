@@ -1,4 +1,4 @@
-//! The store against the simplest thing that could be right: a map and a list of everything that happened.
+//! The store against a naive model: a map, and a list of all changes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ enum Step {
     WatchFrom { back: u64 },
 }
 
-/// What a writer believes about the object.
+/// The precondition that a writer uses.
 #[derive(Debug, Clone, Copy)]
 enum Guess {
     Right,
@@ -34,7 +34,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..80)
 }
 
-/// What the store should be: all states it ever had.
+/// The model: all states of the store.
 #[derive(Default)]
 struct Model {
     now: BTreeMap<String, u64>,
@@ -227,7 +227,7 @@ async fn everything_is_there_after_a_restart() {
     assert_eq!(store.bucket(&name).get("a").unwrap().label("n"), Some("9"));
 }
 
-/// The writer's thread lets go of the file a moment after the store is dropped.
+/// Reopens a store; its writer thread releases the file a moment after the store is dropped.
 async fn reopen(path: &std::path::Path, history: History) -> Store {
     for _ in 0..1000 {
         match Store::open(path, history) {

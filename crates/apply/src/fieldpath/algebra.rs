@@ -1,11 +1,11 @@
-//! Union, intersection and the two differences.
+//! Union, intersection and differences of field sets.
 
 use std::cmp::Ordering;
 
 use super::{PathElement, Set};
 
 impl Set {
-    /// What is in either set.
+    /// The members of either set.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         if other.is_empty() {
@@ -36,7 +36,7 @@ impl Set {
         out
     }
 
-    /// What is in both sets.
+    /// The members of both sets.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         let mut out = Self::new();
@@ -53,7 +53,7 @@ impl Set {
         out
     }
 
-    /// What is in this set and not in the other. Removing a parent leaves its children.
+    /// The members of this set that are not in the other. Removing a parent keeps its children.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
         let mut out = Self {
@@ -72,7 +72,7 @@ impl Set {
         out
     }
 
-    /// What is in this set and neither in the other nor below one of its members.
+    /// The members of this set that are neither in the other nor below one of its members.
     #[must_use]
     pub fn recursive_difference(&self, other: &Self) -> Self {
         let mut out = Self {
@@ -114,7 +114,7 @@ enum Step<'a, T> {
     Both(&'a T, &'a T),
 }
 
-/// Walks two sorted lists side by side.
+/// Merges two sorted lists pairwise.
 fn zip<'a, T>(
     left: &'a [T],
     right: &'a [T],

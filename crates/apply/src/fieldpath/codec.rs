@@ -1,17 +1,17 @@
-//! A set as it is written in `managedFields[].fieldsV1`.
+//! The `fieldsV1` encoding of field sets.
 //!
-//! Each step is a key: `f:name`, `k:{"name":"x"}`, `v:"x"`, `i:3`. A node that is a member and has members below it
-//! says so with `"."`; an empty object is a member.
+//! Each path element is a key: `f:name`, `k:{"name":"x"}`, `v:"x"`, `i:3`. A node that is a member and has members
+//! below it has the key `"."`; an empty object is a member.
 
 use serde_json::{Map, Value};
 use thiserror::Error;
 
 use super::{PathElement, Set};
 
-/// No real object nests as deep; anything deeper is somebody trying.
+/// Depth limit: no real object nests as deep.
 const MAX_DEPTH: usize = 128;
 
-/// Why a `fieldsV1` cannot be read.
+/// An invalid `fieldsV1`.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FieldsError {
     /// A node is not a JSON object.
@@ -23,12 +23,12 @@ pub enum FieldsError {
     /// A key's type is not followed by a colon.
     #[error("missing colon: {0}")]
     MissingColon(String),
-    /// The rest of a key is not what its type says.
+    /// The rest of a key is invalid for its type.
     #[error("parsing key {key:?} as path element: {reason}")]
     BadKey {
         /// The whole key.
         key: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
     /// The tree is too deep.
@@ -37,12 +37,12 @@ pub enum FieldsError {
 }
 
 impl Set {
-    /// Reads a `fieldsV1` tree. Steps of an unknown type are ignored, as a future version may know them.
+    /// Decodes a `fieldsV1` tree. Path elements of an unknown type are ignored, as upstream does for future versions.
     pub fn from_fields_v1(fields: &Value) -> Result<Self, FieldsError> {
         Ok(read(fields, "", 0)?.0.unwrap_or_default())
     }
 
-    /// Writes a `fieldsV1` tree.
+    /// Encodes a `fieldsV1` tree.
     pub fn to_fields_v1(&self) -> Value {
         Value::Object(self.write(Member::No))
     }

@@ -1,4 +1,4 @@
-//! One step of a path.
+//! An element of a field path.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,16 +8,16 @@ use serde_json::Value;
 
 use super::value_order::{compare_values, show_value};
 
-/// One step into an object: a field, or an item of a list named in one of three ways.
+/// A path element: a field, or a list item by key, value or index.
 ///
 /// Cloning is cheap: names and values are shared.
 #[derive(Debug, Clone)]
 pub enum PathElement {
     /// A field of an object, or an entry of a map.
     Field(Arc<str>),
-    /// The item of a keyed list whose key fields have these values.
+    /// The item of a list map with these keys.
     Key(Arc<Key>),
-    /// The item of a set that has this value.
+    /// The item of a set with this value.
     Value(Arc<Value>),
     /// The item of a list at this position.
     Index(i64),

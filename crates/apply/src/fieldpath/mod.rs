@@ -1,7 +1,7 @@
-//! Names of fields inside an object, and sets of them.
+//! Field paths and field sets.
 //!
 //! A [`Path`] is a sequence of [`PathElement`]s; a [`Set`] is a tree of them in which every node may or may not be a
-//! member. `.spec` being a member says nothing about `.spec.replicas`, and the other way round.
+//! member. Membership of `.spec` and of `.spec.replicas` are independent.
 
 mod algebra;
 mod codec;

@@ -1,10 +1,10 @@
-//! A whole path.
+//! Field paths.
 
 use std::fmt;
 
 use super::PathElement;
 
-/// The way from the root of an object to one of its fields.
+/// The path from the root of an object to a field.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Path(Vec<PathElement>);
 
@@ -14,7 +14,7 @@ impl Path {
         Self(names.into_iter().map(PathElement::field).collect())
     }
 
-    /// The steps, from the root.
+    /// The elements, from the root.
     pub fn elements(&self) -> &[PathElement] {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! A set of fields.
+//! Field sets.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub struct Set {
 }
 
 impl Set {
-    /// The set of nothing.
+    /// The empty set.
     pub const fn new() -> Self {
         Self {
             members: Vec::new(),
@@ -31,7 +31,7 @@ impl Set {
         set
     }
 
-    /// Adds one path; its parents are not added. The empty path is nobody's and is ignored.
+    /// Adds a path without its parents. The empty path is ignored.
     pub fn insert(&mut self, path: &[PathElement]) {
         match path {
             [] => {}
@@ -49,32 +49,32 @@ impl Set {
         }
     }
 
-    /// Whether there is no member at all.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty() && self.children.iter().all(|(_, child)| child.is_empty())
     }
 
-    /// How many members there are.
+    /// The number of members.
     pub fn len(&self) -> usize {
         self.members.len() + self.children.iter().map(|(_, child)| child.len()).sum::<usize>()
     }
 
-    /// The steps that are members themselves.
+    /// The elements that are members.
     pub fn members(&self) -> &[PathElement] {
         &self.members
     }
 
-    /// The steps below which there are members.
+    /// The elements with members below them.
     pub fn children(&self) -> impl Iterator<Item = (&PathElement, &Set)> {
         self.children.iter().map(|(element, child)| (element, child))
     }
 
-    /// Whether the step itself is a member.
+    /// Whether the element is a member.
     pub fn has_member(&self, element: &PathElement) -> bool {
         self.members.binary_search(element).is_ok()
     }
 
-    /// What is below a step, relative to it.
+    /// The set below an element, relative to it.
     pub fn child(&self, element: &PathElement) -> Option<&Set> {
         let index = self
             .children
@@ -83,14 +83,14 @@ impl Set {
         Some(&self.children[index].1)
     }
 
-    /// All paths: members of a node first, then what is below it.
+    /// All paths: the members of a node first, then those below it.
     pub fn paths(&self) -> Vec<Path> {
         let mut paths = Vec::with_capacity(self.len());
         self.visit(&mut Vec::new(), &mut |path| paths.push(Path::from(path.to_vec())));
         paths
     }
 
-    /// The members that have no members below them.
+    /// The members without members below them.
     #[must_use]
     pub fn leaves(&self) -> Self {
         Self {
@@ -117,7 +117,7 @@ impl Set {
         }
     }
 
-    /// Puts a subtree in its place, joining it with what is there.
+    /// Inserts a subtree, as a union with an existing one.
     pub(crate) fn insert_child(&mut self, element: PathElement, child: Set) {
         if child.is_empty() {
             return;

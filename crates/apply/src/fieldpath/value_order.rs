@@ -16,7 +16,7 @@ pub(crate) fn compare_values(left: &Value, right: &Value) -> Ordering {
     }
 }
 
-/// Whether two values are the same, numbers by what they count.
+/// Whether two values are equal, numbers by value.
 pub(crate) fn equal_values(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => compare_numbers(left, right).is_eq(),
@@ -37,7 +37,7 @@ pub(crate) fn equal_values(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// A value as it is shown inside a path: `"x"`, `80`, `[1,2]`.
+/// A value as printed in a path: `"x"`, `80`, `[1,2]`.
 pub(crate) fn show_value(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),

@@ -1,4 +1,4 @@
-//! One configuration, applied to one object.
+//! Server-side apply of a configuration to an object.
 
 use serde_json::Value;
 use thiserror::Error;
@@ -13,7 +13,7 @@ use super::versions::Versions;
 use crate::fieldpath::{Set, equal_values};
 use crate::typed::{self, Duplicates, Type, TypedErrors};
 
-/// Why a configuration could not be applied.
+/// A failed apply.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(super) enum ConfigError {
     #[error(transparent)]
@@ -28,7 +28,7 @@ pub(super) enum ConfigError {
     NoType(String),
 }
 
-/// Everything about an apply but its outcome.
+/// The inputs of an apply.
 #[derive(Clone, Copy)]
 pub(super) struct Apply<'a> {
     pub(super) versions: &'a dyn Versions,
@@ -41,7 +41,7 @@ pub(super) struct Apply<'a> {
 }
 
 impl Apply<'_> {
-    /// The object with the configuration on top of it, without managed fields, and its managers.
+    /// Applies the configuration; returns the object without managed fields, and its managers.
     pub(super) fn run(
         self,
         mut managers: ManagedFields,
@@ -92,7 +92,7 @@ impl Apply<'_> {
     }
 }
 
-/// Namespace, name and kind, as messages name an object.
+/// Namespace, name and kind of an object, for messages.
 pub(super) fn describe(object: &Value) -> String {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
     let metadata = object.get("metadata");
@@ -101,7 +101,7 @@ pub(super) fn describe(object: &Value) -> String {
     format!("{namespace}/{name}; {}", kind_of(object))
 }
 
-/// The group, version and kind of an object, as upstream prints them: `apps/v1, Kind=Deployment`.
+/// Group, version and kind as upstream prints them: `apps/v1, Kind=Deployment`.
 pub(super) fn kind_of(object: &Value) -> String {
     let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
     let version = text("apiVersion");

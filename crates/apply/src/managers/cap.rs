@@ -1,4 +1,4 @@
-//! A limit on how many updaters an object remembers.
+//! Limits the number of Update managers of an object.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::timestamp::Timestamp;
 const MAX_UPDATERS: usize = 10;
 const OLD_UPDATES: &str = "ancient-changes";
 
-/// Merges the oldest updaters of each version into one until there are few enough.
+/// Merges the oldest Update managers of each version into one until the limit is met.
 pub(super) fn cap_updaters(managers: &mut ManagedFields) {
     let updaters = managers
         .entries
@@ -28,6 +28,7 @@ pub(super) fn cap_updaters(managers: &mut ManagedFields) {
         if count <= MAX_UPDATERS {
             return;
         }
+        // Per API version, as fields of different versions cannot be merged into one set.
         let bucket = ManagerId::updater(OLD_UPDATES, &id.api_version, "");
         let Some(first) = first_of_version.get(&id.api_version).cloned() else {
             first_of_version.insert(id.api_version.clone(), id);
@@ -36,7 +37,7 @@ pub(super) fn cap_updaters(managers: &mut ManagedFields) {
         let Some(mut newest) = managers.remove(&id) else {
             continue;
         };
-        // A bucket from before is newer than the first, which then stays by itself.
+        // An existing bucket is newer than the first entry, which then stays separate.
         let first_stays = first != bucket && id != bucket && managers.get(&bucket).is_some();
         let older = if first_stays {
             None

@@ -1,4 +1,4 @@
-//! What an apply would take away from others.
+//! Conflicts of server-side apply.
 
 use std::fmt;
 
@@ -7,19 +7,19 @@ use thiserror::Error;
 use super::entry::ManagerId;
 use crate::fieldpath::{Path, Set};
 
-/// The reason of every cause of a conflict.
+/// The reason of conflict causes.
 pub const FIELD_MANAGER_CONFLICT: &str = "FieldManagerConflict";
 
-/// One field that somebody else owns with another value.
+/// A field that another manager owns with another value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
-    /// Who owns it.
+    /// The manager that owns it.
     pub manager: ManagerId,
-    /// Which field.
+    /// The path of the field.
     pub path: Path,
 }
 
-/// Why an apply was refused: what it would take from others.
+/// The conflicts of an apply with other managers.
 ///
 /// The text is the message of upstream's `Status`.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -30,9 +30,9 @@ pub struct Conflicts(pub Vec<Conflict>);
 pub struct Cause {
     /// Always [`FIELD_MANAGER_CONFLICT`].
     pub reason: &'static str,
-    /// With whom.
+    /// The conflicting manager.
     pub message: String,
-    /// On what.
+    /// The path of the field.
     pub field: String,
 }
 

@@ -1,4 +1,4 @@
-//! One manager and what it owns.
+//! Entries of `managedFields`.
 
 use std::fmt;
 
@@ -6,17 +6,17 @@ use super::timestamp::Timestamp;
 use crate::fieldpath::Set;
 use cambium_go_text::{quote, write_json_text};
 
-/// How a manager came to own its fields.
+/// The operation by which a manager owns its fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
-    /// By server-side apply.
+    /// Server-side apply.
     Apply,
-    /// By a create, an update or any other patch.
+    /// Create, update, or any other patch.
     Update,
 }
 
 impl Operation {
-    /// As it is written in `managedFields`.
+    /// The value in `managedFields`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Apply => "Apply",
@@ -25,21 +25,21 @@ impl Operation {
     }
 }
 
-/// What tells one entry of `managedFields` from another.
+/// The identity of an entry of `managedFields`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ManagerId {
-    /// The name that the client gave.
+    /// The field manager's name.
     pub manager: String,
-    /// How it owns.
+    /// The operation.
     pub operation: Operation,
-    /// The version of its update; empty for an applier, which has one entry whatever the version.
+    /// The API version of an update; empty for an applier, which has one entry for all versions.
     pub api_version: String,
-    /// The subresource that it wrote to; empty for the resource itself.
+    /// The subresource; empty for the main resource.
     pub subresource: String,
 }
 
 impl ManagerId {
-    /// The entry of a manager that applies.
+    /// The identity of an applier.
     pub fn applier(manager: &str, subresource: &str) -> Self {
         Self {
             manager: manager.to_owned(),
@@ -49,7 +49,7 @@ impl ManagerId {
         }
     }
 
-    /// The entry of a manager that updates.
+    /// The identity of an updater.
     pub fn updater(manager: &str, api_version: &str, subresource: &str) -> Self {
         Self {
             manager: manager.to_owned(),
@@ -95,16 +95,16 @@ impl fmt::Display for ManagerId {
     }
 }
 
-/// One manager, what it owns, in which version of the object, and since when.
+/// An entry of `managedFields`: manager, fields, API version and time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Who.
+    /// The manager.
     pub id: ManagerId,
-    /// The version in which `fields` are named.
+    /// The API version of `fields`.
     pub api_version: String,
-    /// When the entry last changed.
+    /// The time of the last change.
     pub time: Option<Timestamp>,
-    /// What.
+    /// The owned fields.
     pub fields: Set,
 }
 

@@ -1,4 +1,4 @@
-//! The two things a server does with managers: update them, and apply.
+//! The field manager of an API server: updates managed fields, and applies.
 
 use std::borrow::Cow;
 
@@ -18,49 +18,49 @@ use super::versions::Versions;
 use crate::fieldpath::Set;
 use crate::typed::{self, Duplicates, TypedErrors};
 
-/// The owner of everything that was there before the first apply.
+/// The manager of fields that existed before the first apply.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
-/// Keeps the books of one kind of object, for one request.
+/// The field manager for one request.
 #[derive(Clone, Copy)]
 pub struct FieldManager<'a> {
-    /// The version of the request; all objects given and returned are in it.
+    /// The API version of the request, and of all objects passed and returned.
     pub api_version: &'a str,
     /// The kind of the request.
     pub kind: &'a str,
-    /// The subresource of the request; empty for the resource itself.
+    /// The subresource of the request; empty for the main resource.
     pub subresource: &'a str,
-    /// The schemas of all versions, and the way between them.
+    /// The schemas of all versions, and conversion between them.
     pub versions: &'a dyn Versions,
-    /// Fields that this request cannot change (`status` for the resource itself, all but `status` for `/status`).
+    /// Reset fields: fields that this request cannot change (`status` for the main resource, all but `status` for `/status`).
     pub reset_fields: &'a Set,
-    /// What an object holds before anybody sets anything; `None` for `apiVersion` and `kind` only.
+    /// The empty object; `None` for `apiVersion` and `kind` only.
     ///
-    /// Upstream's built-in types start out with every struct that is not a pointer, as an empty object.
+    /// Upstream's built-in types have every struct that is not a pointer as an empty object from the start.
     pub blank: Option<&'a Value>,
     /// The time of the request.
     pub now: Timestamp,
 }
 
-/// Why managed fields could not be updated.
+/// Failure to update managed fields.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum UpdateError {
-    /// One of the objects does not have its type.
+    /// An object does not match its schema.
     #[error("failed to convert {which} object ({object}) to smd typed: {source}")]
     Typed {
         /// `new` or `live`.
         which: &'static str,
         /// Its namespace, name and kind.
         object: String,
-        /// What is wrong.
+        /// The errors.
         source: TypedErrors,
     },
     /// The objects cannot be compared.
     #[error("failed to update ManagedFields ({object}): {reason}")]
     Compare {
-        /// Which object.
+        /// The object.
         object: String,
-        /// What is wrong.
+        /// The errors.
         reason: String,
     },
     /// The version of the request has no schema.
@@ -68,28 +68,28 @@ pub enum UpdateError {
     NoType(String),
 }
 
-/// Why an apply failed.
+/// A failed apply.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ApplyError {
-    /// The request makes no sense (400).
+    /// An invalid request (400).
     #[error("{0}")]
     BadRequest(String),
-    /// The configuration would take fields from others (409).
+    /// Conflicts with other managers (409).
     #[error(transparent)]
     Conflicts(#[from] Conflicts),
     /// The live object's managed fields cannot be read (500).
     #[error("failed to decode managed fields: {0}")]
     ManagedFields(#[from] ManagedFieldsError),
-    /// An object does not have its type, or cannot be merged (500).
+    /// An object does not match its schema, or cannot be merged (500).
     #[error("{0}")]
     Internal(String),
 }
 
 impl FieldManager<'_> {
-    /// Updates the managed fields of `new`, which is what a create, an update or a patch makes of `live`.
+    /// Updates the managed fields of `new`, the result of a create, update or patch of `live`.
     ///
-    /// Upstream never fails a request for this: on an error `new` is left without managed fields, and the error is only
-    /// worth a line in the log.
+    /// Upstream never fails a request for this: on an error, `new` is left without managed fields, and the caller only logs
+    /// the error.
     pub fn update(&self, live: Option<&Value>, new: &mut Value, manager: &str) -> Result<(), UpdateError> {
         if !new.is_object() {
             return Ok(());
@@ -101,14 +101,15 @@ impl FieldManager<'_> {
             .pointer("/metadata/uid")
             .is_some_and(|uid| uid.as_str().is_some_and(|uid| !uid.is_empty()));
         if managers.entries.is_empty() && is_stored {
-            // Nobody asked for bookkeeping when the object was made, or somebody asked to end it.
+            // The object was created before managed fields were tracked, or a client has reset them: upstream does not
+            // start tracking with an update.
             return Ok(());
         }
         self.update_managers(&live, new, managers, manager)?.store(new);
         Ok(())
     }
 
-    /// Applies a configuration and gives back the object to store. `live` is `None` when there is no such object yet.
+    /// Applies a configuration; returns the object to store. `live` is `None` if the object does not exist.
     pub fn apply(
         &self,
         live: Option<&Value>,
@@ -119,6 +120,8 @@ impl FieldManager<'_> {
         let live = live.map_or_else(|| self.blank(), Cow::Borrowed);
         let mut managers = ManagedFields::of(&live)?;
         self.check_config(config)?;
+        // Existing fields of an object without managers get an owner, so that an apply conflicts with them instead of silently
+        // taking them over.
         if managers.entries.is_empty() {
             managers = self
                 .update_managers(&self.blank(), &live, managers, BEFORE_FIRST_APPLY)
@@ -160,7 +163,7 @@ impl FieldManager<'_> {
         Ok(())
     }
 
-    /// A client that knows of managed fields may change them; one that does not must not lose them.
+    /// The managers before an update: those that the client sent, or the live ones if it sent none or writes a subresource.
     fn managers_of_update(&self, live: &Value, new: &Value) -> ManagedFields {
         let of_live = || ManagedFields::of(live).unwrap_or_default();
         if !self.subresource.is_empty() {
@@ -170,6 +173,7 @@ impl FieldManager<'_> {
             return ManagedFields::default();
         }
         match ManagedFields::of(new) {
+            // An absent or unreadable list is no reset: clients that drop unknown fields must not drop the ownership of others.
             Ok(managers) if !managers.entries.is_empty() => managers,
             _ => of_live(),
         }
@@ -186,8 +190,10 @@ impl FieldManager<'_> {
             .versions
             .type_of(self.api_version)
             .ok_or_else(|| UpdateError::NoType(kind_of(new)))?;
+        // Stored objects may have duplicate list items from before a list became a map; only apply refuses them.
         typed::validate(ty, new, Duplicates::Allowed).map_err(typed_error("new", new))?;
         typed::validate_beside(ty, live, new).map_err(typed_error("live", live))?;
+        // A CRD's schema may have changed between granular and atomic since the fields were recorded.
         follow_schemas(self.versions, &mut managers);
         let change = Change {
             versions: self.versions,
@@ -211,6 +217,7 @@ impl FieldManager<'_> {
         if !fields.is_empty() {
             let id = ManagerId::updater(name_or_unknown(manager), self.api_version, self.subresource);
             let fields = match managers.remove(&id) {
+                // An update never gives up fields of its own manager: it only adds those that it changes.
                 Some(previous) => fields.union(&previous.fields),
                 None => fields,
             };

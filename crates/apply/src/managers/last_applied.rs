@@ -1,4 +1,4 @@
-//! The way from client-side apply to server-side apply, for `kubectl` only.
+//! Migration from client-side apply to server-side apply, for `kubectl` only.
 
 use serde_json::{Map, Value};
 
@@ -9,13 +9,13 @@ use super::ownership::{Force, OwnershipError};
 use crate::fieldpath::Set;
 use crate::typed::{self, Duplicates};
 
-/// The annotation in which client-side apply remembers what it applied.
+/// The annotation with the last configuration of client-side apply.
 pub const LAST_APPLIED_ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// How much an object's annotations may hold.
+/// Size limit of an object's annotations.
 const MAX_ANNOTATIONS_BYTES: usize = 256 * 1024;
 
-/// Applies; conflicts on fields that the annotation says are `kubectl`'s own are none.
+/// Applies, ignoring conflicts on fields that the annotation shows to be `kubectl`'s own.
 pub(super) fn apply_over_last_applied(
     apply: Apply<'_>,
     managers: ManagedFields,
@@ -41,7 +41,7 @@ pub(super) fn apply_over_last_applied(
     Err(OwnershipError::Conflicts(Conflicts(left.collect())).into())
 }
 
-/// The fields that the annotation mentions and that nobody has changed since.
+/// The fields of the annotation that are unchanged since.
 fn fields_still_as_applied(apply: &Apply<'_>) -> Option<Set> {
     let ty = apply.object_type().ok()?;
     let annotation = annotation(apply.live)?;
@@ -70,7 +70,7 @@ fn annotation(object: &Value) -> Option<&str> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Keeps the annotation in step with what `kubectl` applied, so that going back to client-side apply works.
+/// Updates the annotation after a server-side apply, so that `kubectl` can return to client-side apply.
 pub(super) fn refresh_annotation(object: &mut Value, config: &Value) {
     if annotation(object).is_none() {
         return;

@@ -1,4 +1,4 @@
-//! `metadata.managedFields`, read and written.
+//! Decodes and encodes `metadata.managedFields`.
 
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -8,46 +8,46 @@ use super::timestamp::{Timestamp, TimestampError};
 use crate::fieldpath::{FieldsError, Set};
 use cambium_go_text::quote;
 
-/// All managers of one object.
+/// The managers of an object.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ManagedFields {
     /// One per manager, operation, subresource and, for updates, version.
     pub entries: Vec<Entry>,
 }
 
-/// Why `managedFields` cannot be read.
+/// Invalid `managedFields`.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ManagedFieldsError {
     /// It is not a list of objects, or one of their fields is not a string.
     #[error("managedFields must be a list of entries")]
     NotEntries,
-    /// An entry says neither `Apply` nor `Update`.
+    /// An entry's operation is neither `Apply` nor `Update`.
     #[error("operation must be `Apply` or `Update`")]
     Operation,
-    /// An entry does not say in which version its fields are named.
+    /// An entry has no `apiVersion`.
     #[error("apiVersion must not be empty")]
     NoApiVersion,
-    /// An entry does not say how its fields are written.
+    /// An entry has no `fieldsType`.
     #[error("missing fieldsType in managed fields entry {0}")]
     NoFieldsType(usize),
-    /// An entry's fields are written in an unknown way.
+    /// An entry's `fieldsType` is unknown.
     #[error("invalid fieldsType {} in managed fields entry {index}", quote(fields_type))]
     FieldsType {
-        /// What it says.
+        /// The `fieldsType`.
         fields_type: String,
-        /// Which entry.
+        /// The index of the entry.
         index: usize,
     },
-    /// An entry's time is not one.
+    /// An entry's time is invalid.
     #[error(transparent)]
     Time(#[from] TimestampError),
-    /// An entry's fields cannot be read.
+    /// An entry's fields are invalid.
     #[error("error decoding set: {0}")]
     Fields(#[from] FieldsError),
 }
 
 impl ManagedFields {
-    /// Reads the value of `metadata.managedFields`.
+    /// Decodes `metadata.managedFields`.
     pub fn decode(value: &Value) -> Result<Self, ManagedFieldsError> {
         let entries = match value {
             Value::Null => &[][..],
@@ -65,7 +65,7 @@ impl ManagedFields {
         Ok(out)
     }
 
-    /// Reads the managed fields of an object; an object without any has none.
+    /// Decodes the managed fields of an object; empty if it has none.
     pub fn of(object: &Value) -> Result<Self, ManagedFieldsError> {
         match raw(object) {
             Some(value) => Self::decode(value),
@@ -73,7 +73,7 @@ impl ManagedFields {
         }
     }
 
-    /// Writes the value of `metadata.managedFields`: appliers first, then by time and name.
+    /// Encodes `metadata.managedFields`: appliers first, then by time and name.
     pub fn encode(&self) -> Value {
         let mut entries: Vec<&Entry> = self.entries.iter().collect();
         let seconds = |entry: &Entry| entry.time.map_or(0, Timestamp::seconds);
@@ -105,7 +105,7 @@ impl ManagedFields {
         self.entries.retain(|entry| !entry.fields.is_empty());
     }
 
-    /// Puts the managed fields into an object.
+    /// Sets the managed fields of an object.
     pub(super) fn store(&self, object: &mut Value) {
         let Some(object) = object.as_object_mut() else {
             return;
@@ -128,12 +128,12 @@ impl ManagedFields {
     }
 }
 
-/// What an object has in `metadata.managedFields`.
+/// The raw `metadata.managedFields` of an object.
 pub(super) fn raw(object: &Value) -> Option<&Value> {
     object.get("metadata")?.get("managedFields")
 }
 
-/// Whether a client asks to forget all managers: `managedFields: []` or `managedFields: [{}]`.
+/// Whether a client resets managed fields: `managedFields: []` or `managedFields: [{}]`.
 pub(super) fn is_reset(object: &Value) -> bool {
     match raw(object).and_then(Value::as_array).map(Vec::as_slice) {
         Some([]) => true,

@@ -1,11 +1,11 @@
-//! Who owns which field of an object.
+//! Field ownership: managers, conflicts, server-side apply.
 //!
-//! Every write names a manager. A plain write (create, update, patch) takes the fields that it changes away from
-//! everybody else. An apply owns exactly the fields of its configuration; changing a field that somebody else owns is a
-//! [conflict](Conflicts) unless forced, and fields that it no longer mentions and nobody else owns are removed.
+//! Every write has a field manager. An update (create, update, patch) takes ownership of the fields that it changes from
+//! all other managers. An applier owns exactly the fields of its configuration; changing a field of another manager is a
+//! [conflict](Conflicts) unless forced, and fields that it no longer applies and nobody else owns are removed.
 //!
-//! [`FieldManager`] is the door: [`update`](FieldManager::update) after a plain write was merged,
-//! [`apply`](FieldManager::apply) for server-side apply. Both read `metadata.managedFields` and write it back.
+//! The entry point is [`FieldManager`]: [`update`](FieldManager::update) after an update was merged,
+//! [`apply`](FieldManager::apply) for server-side apply. Both read and write `metadata.managedFields`.
 //!
 //! ```text
 //!  field_manager ─▶ last_applied ─▶ apply_config ─▶ ownership ─▶ typed::*

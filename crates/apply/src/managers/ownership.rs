@@ -1,4 +1,4 @@
-//! What a change takes from whom.
+//! Transfers ownership of changed fields, and finds conflicts.
 
 use std::borrow::Cow;
 
@@ -12,16 +12,16 @@ use super::versions::Versions;
 use crate::fieldpath::Set;
 use crate::typed::{self, Comparison, TypedErrors};
 
-/// What to do about fields that somebody else owns.
+/// `force`: how to treat fields of other managers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Force {
-    /// Refuse to change them.
+    /// Report a conflict.
     No,
-    /// Take them.
+    /// Take ownership.
     Yes,
 }
 
-/// Why ownership could not be settled.
+/// Failure to update ownership.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(super) enum OwnershipError {
     #[error(transparent)]
@@ -30,13 +30,13 @@ pub(super) enum OwnershipError {
     Compare(#[from] TypedErrors),
 }
 
-/// One change of an object, seen in every version that has an owner.
+/// A change of an object, compared in every version that a manager uses.
 pub(super) struct Change<'a> {
     pub(super) versions: &'a dyn Versions,
     pub(super) api_version: &'a str,
     pub(super) old: &'a Value,
     pub(super) new: &'a Value,
-    /// Fields that this kind of request leaves alone, whatever it says.
+    /// Reset fields of the request.
     pub(super) reset_fields: &'a Set,
 }
 
@@ -48,7 +48,7 @@ struct Seen {
 }
 
 impl Change<'_> {
-    /// Takes what changed from every manager but `own`, and gives back what changed in the version of the request.
+    /// Removes the changed fields from every manager but `own`; returns the changes in the request's version.
     pub(super) fn settle(
         &self,
         managers: &mut ManagedFields,
@@ -64,6 +64,7 @@ impl Change<'_> {
                 seen.extend(self.see(&entry.api_version)?);
             }
             let Some(seen) = seen.iter().find(|seen| seen.api_version == entry.api_version) else {
+                // A manager of a version that is no longer served cannot be converted, and loses its fields, as upstream.
                 gone.push(entry.id.clone());
                 continue;
             };
@@ -93,13 +94,14 @@ impl Change<'_> {
         Ok(own.map(|seen| seen.comparison).unwrap_or_default())
     }
 
-    /// `None` when the version is gone.
+    /// `None` when the version is no longer served.
     fn see(&self, api_version: &str) -> Result<Option<Seen>, OwnershipError> {
         let old = self.versions.see(Cow::Borrowed(self.old), api_version);
         let new = self.versions.see(Cow::Borrowed(self.new), api_version);
         let (Some((ty, old)), Some((_, new))) = (old, new) else {
             return Ok(None);
         };
+        // Fields that this request cannot change must not cause conflicts or take ownership.
         let comparison = typed::compare(ty, &old, &new)?.excluding(self.reset_fields);
         let changed = comparison.modified.union(&comparison.added);
         Ok(Some(Seen {
@@ -110,7 +112,7 @@ impl Change<'_> {
     }
 }
 
-/// Brings owned fields in line with schemas that changed since, and drops managers whose version is gone.
+/// Reconciles owned fields with changed schemas, and drops managers of removed versions.
 pub(super) fn follow_schemas(versions: &dyn Versions, managers: &mut ManagedFields) {
     managers.entries.retain_mut(|entry| {
         let Some(ty) = versions.type_of(&entry.api_version) else {

@@ -1,4 +1,4 @@
-//! Removing what an applier no longer mentions.
+//! Removes fields that an applier no longer applies.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use super::versions::Versions;
 use crate::fieldpath::Set;
 use crate::typed::{self, Type, with_named_fields};
 
-/// `merged` without the fields that `last` owned, that the new configuration does not mention, and that nobody owns.
+/// `merged` without the fields that `last` owned, that the new configuration omits, and that no other manager owns.
 ///
 /// `managers` hold the applier's new fields already; `api_version` is the version of `merged`.
 pub(super) fn prune(
@@ -32,6 +32,7 @@ pub(super) fn prune(
     };
     let last_fields = with_named_fields(Some(ty), &last.fields);
     let pruned = typed::remove(ty, &seen, &last_fields);
+    // In the version in which the applier recorded its fields; other managers may have recorded theirs in other versions.
     let pruned = add_back_owned(versions, &seen, pruned, &last.api_version, managers);
     let pruned = match versions.see(Cow::Owned(pruned), &last.api_version) {
         Some((_, pruned)) => add_back_dangling(ty, &seen, &pruned, &last_fields),
@@ -43,7 +44,7 @@ pub(super) fn prune(
     }
 }
 
-/// The common case: everything that was applied last time is applied again.
+/// Fast path: all fields that were applied last time are applied again.
 fn nothing_dropped(managers: &ManagedFields, last: &Entry, api_version: &str) -> bool {
     let now = managers
         .get(&last.id)
@@ -51,7 +52,7 @@ fn nothing_dropped(managers: &ManagedFields, last: &Entry, api_version: &str) ->
     last.api_version == api_version && now.is_some_and(|now| last.fields.difference(&now.fields).is_empty())
 }
 
-/// Adds back what somebody owns, in each version that has an owner; the version of `pruned` first.
+/// Adds back fields of other managers, in each of their versions; the version of `pruned` first.
 fn add_back_owned(
     versions: &dyn Versions,
     merged: &Value,
@@ -83,7 +84,7 @@ fn add_back_owned(
     pruned
 }
 
-/// Adds back what was not the applier's to remove: fields below its own that nobody owns.
+/// Adds back fields below the applier's own that no manager owns.
 fn add_back_dangling(ty: Type<'_>, merged: &Value, pruned: &Value, last_fields: &Set) -> Value {
     let left = with_named_fields(Some(ty), &typed::to_field_set(ty, pruned));
     let all = with_named_fields(Some(ty), &typed::to_field_set(ty, merged));

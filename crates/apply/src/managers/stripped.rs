@@ -1,10 +1,10 @@
-//! Fields that nobody owns, because the server does.
+//! Stripped fields: server-managed fields that no manager owns.
 
 use std::sync::LazyLock;
 
 use crate::fieldpath::{Path, Set};
 
-/// Names, times and counters of an object.
+/// The stripped fields: names, times and counters of metadata.
 pub(super) fn stripped_fields() -> &'static Set {
     static FIELDS: LazyLock<Set> = LazyLock::new(|| {
         let metadata = [

@@ -1,4 +1,4 @@
-//! Seconds since 1970, as `managedFields` has them.
+//! Timestamps of `managedFields`, in seconds.
 
 use std::fmt;
 
@@ -8,13 +8,13 @@ use thiserror::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timestamp(i64);
 
-/// Why a text is not a point in time.
+/// An invalid timestamp.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("parsing time {0:?}: expected RFC 3339, like 2006-01-02T15:04:05Z")]
 pub struct TimestampError(String);
 
 impl Timestamp {
-    /// Reads an RFC 3339 time; fractions of a second are dropped.
+    /// Parses an RFC 3339 time; fractions of a second are dropped.
     pub fn parse(text: &str) -> Result<Self, TimestampError> {
         parse(text)
             .map(Self)

@@ -1,4 +1,4 @@
-//! Plain writes: create, update, patch.
+//! Managed fields of create, update and patch.
 
 use serde_json::{Value, json};
 

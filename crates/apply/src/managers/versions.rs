@@ -1,4 +1,4 @@
-//! The same object in other versions.
+//! Conversion of objects between versions.
 
 use std::borrow::Cow;
 
@@ -7,19 +7,19 @@ use serde_json::Value;
 
 use crate::typed::Type;
 
-/// The versions in which an object can be seen. Managers name their fields in the version that they wrote.
+/// The served versions of an object. Managers record their fields in the version that they wrote.
 pub trait Versions {
-    /// The schema of a whole object in a version; `None` when the version is gone.
+    /// The schema of a version; `None` when it is no longer served.
     fn schema(&self, api_version: &str) -> Option<&Schema>;
 
-    /// The object in a version; `None` when the version is gone. Never asked for the version it has.
+    /// Converts the object to another version; `None` when that is no longer served.
     fn convert(&self, object: &Value, api_version: &str) -> Option<Value>;
 }
 
-/// Objects that have one version only.
+/// Objects with a single version.
 #[derive(Debug, Clone, Copy)]
 pub struct OneVersion<'s> {
-    /// That version.
+    /// The version.
     pub api_version: &'s str,
     /// Its schema.
     pub schema: &'s Schema,
@@ -35,10 +35,10 @@ impl Versions for OneVersion<'_> {
     }
 }
 
-/// Objects that have several versions, with a function between them.
+/// Objects with several versions, and a conversion function.
 #[derive(Debug, Clone, Copy)]
 pub struct ByVersion<'s, C> {
-    /// Each version with its schema.
+    /// The versions with their schemas.
     pub schemas: &'s [(&'s str, &'s Schema)],
     /// Converts an object to a version, if there is such a version.
     pub convert: C,
@@ -58,12 +58,12 @@ impl<C: Fn(&Value, &str) -> Option<Value>> Versions for ByVersion<'_, C> {
 }
 
 impl dyn Versions + '_ {
-    /// How objects of a version merge.
+    /// The type of objects at a version.
     pub(super) fn type_of(&self, api_version: &str) -> Option<Type<'_>> {
         self.schema(api_version).map(Type::object)
     }
 
-    /// The object in a version, and how it merges there.
+    /// The object converted to a version, with its type.
     pub(super) fn see<'v>(
         &self,
         object: Cow<'v, Value>,

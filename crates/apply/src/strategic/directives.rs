@@ -1,4 +1,4 @@
-//! The `$…` keys of a patch.
+//! Patch directives (`$…` keys).
 
 use serde_json::{Map, Value};
 
@@ -9,7 +9,7 @@ pub(super) const RETAIN_KEYS: &str = "$retainKeys";
 pub(super) const DELETE_FROM_LIST: &str = "$deleteFromPrimitiveList";
 pub(super) const SET_ELEMENT_ORDER: &str = "$setElementOrder";
 
-/// What `$patch` asks for in place of merging an object, if it is there.
+/// Applies a `$patch` directive of an object, if it has one.
 pub(super) fn whole_map(
     patch: &mut Map<String, Value>,
 ) -> Option<Result<Map<String, Value>, StrategicError>> {
@@ -25,7 +25,7 @@ pub(super) fn whole_map(
     }
 }
 
-/// Carries out `$retainKeys`: what it does not list goes away, and the patch may only set what it lists.
+/// Applies `$retainKeys`: unlisted keys are removed, and the patch may only set listed ones.
 pub(super) fn retain_keys(
     original: &mut Map<String, Value>,
     patch: &mut Map<String, Value>,
@@ -50,7 +50,7 @@ pub(super) fn retain_keys(
     Ok(())
 }
 
-/// The field that a parallel list (`$setElementOrder/ports`) is about.
+/// The field of a parallel list (`$setElementOrder/ports`).
 pub(super) fn field_of<'k>(
     key: &'k str,
     directive: &str,
@@ -62,7 +62,7 @@ pub(super) fn field_of<'k>(
     }
 }
 
-/// A patch value for a place where nothing is yet: objects that carry `$patch` are not values, and go away.
+/// A patch value for a missing field: objects with a `$patch` directive are dropped.
 pub(super) fn without_directives(value: Value) -> Option<Value> {
     match value {
         Value::Object(fields) if fields.contains_key(MARKER) => None,
@@ -79,7 +79,7 @@ pub(super) fn without_directives(value: Value) -> Option<Value> {
     }
 }
 
-/// Removes fields that are `null`, which only ask for what is not there to go away.
+/// Removes `null` fields, which only delete.
 pub(super) fn without_nulls(value: &mut Value) {
     match value {
         Value::Object(fields) => {

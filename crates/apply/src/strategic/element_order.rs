@@ -1,4 +1,4 @@
-//! In which order the items of a merged list are.
+//! The order of items in a merged list.
 //!
 //! The order of `$setElementOrder` comes first, then that of the patch, then that of the live list.
 
@@ -10,9 +10,9 @@ use super::merge_list::{ListMode, as_map, find, items_are_maps, merge_list};
 use super::patch_schema::PatchSchema;
 use crate::go_text;
 
-/// What makes two items the same.
+/// The identity of list items.
 pub(super) struct Order<'k> {
-    /// Whether items are objects with a key; they are themselves otherwise.
+    /// By merge key for objects; otherwise by value.
     pub(super) by_key: bool,
     key: &'k str,
 }
@@ -34,7 +34,7 @@ impl<'k> Order<'k> {
     }
 }
 
-/// Sorts a merged list: the items of `patch` in its order, the others in the order of `live`, woven together.
+/// Sorts a merged list: the items of `patch` in its order, interleaved with the others in the order of `live`.
 pub(super) fn in_order(
     merged: Vec<Value>,
     patch: &[Value],
@@ -88,8 +88,8 @@ fn sort(items: &mut Vec<Value>, by: &[Value], order: &Order<'_>) {
     items.extend(placed.into_iter().map(|(_, item)| item).chain(deleted));
 }
 
-/// Upstream takes an item that has no place for smaller than any other, even itself; only the very same steps give the
-/// very same order.
+/// Upstream's comparison treats an item without a position as smaller than any other, even itself, which is no valid
+/// order; only the same sorting algorithm gives the same result.
 fn insertion_sort(placed: &mut [(Option<usize>, Value)]) {
     let less = |left: Option<usize>, right: Option<usize>| match (left, right) {
         (Some(left), Some(right)) => left < right,
@@ -104,7 +104,7 @@ fn insertion_sort(placed: &mut [(Option<usize>, Value)]) {
     }
 }
 
-/// Puts each item that only the live list has before the first item of the patch that follows it there.
+/// Inserts each live-only item before the first patch item that follows it in the live list.
 fn weave(from_live: Vec<Value>, from_patch: Vec<Value>, live: &[Value], order: &Order<'_>) -> Vec<Value> {
     let mut out = Vec::with_capacity(from_live.len() + from_patch.len());
     let mut from_live = from_live.into_iter().peekable();
@@ -122,7 +122,7 @@ fn weave(from_live: Vec<Value>, from_patch: Vec<Value>, live: &[Value], order: &
     out
 }
 
-/// Merges every list that has a `$setElementOrder`, and takes both out of the patch.
+/// Merges every list with a `$setElementOrder`, and removes both from the patch.
 pub(super) fn merge_ordered_lists(
     original: &mut Map<String, Value>,
     patch: &mut Map<String, Value>,

@@ -1,11 +1,11 @@
-//! What is wrong with a patch, in upstream's words.
+//! Errors of strategic merge patches, with upstream's messages.
 
 use serde_json::{Map, Value};
 use thiserror::Error;
 
 use crate::go_text;
 
-/// Why a strategic merge patch cannot be applied.
+/// A strategic merge patch that cannot be applied.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum StrategicError {
     /// The patch or the original is not a JSON object.
@@ -34,17 +34,17 @@ pub enum StrategicError {
     /// A value has the wrong JSON type.
     #[error("expected a {expected}, but received a {actual}")]
     BadType {
-        /// What it should be.
+        /// The expected type.
         expected: &'static str,
-        /// What it is.
+        /// The actual type.
         actual: &'static str,
     },
-    /// `$patch` says something unknown.
+    /// An unknown `$patch` directive.
     #[error("unknown patch type: {directive} in map: {map}")]
     BadDirective {
-        /// What it says.
+        /// The directive.
         directive: String,
-        /// Where.
+        /// The object.
         map: String,
     },
     /// The patch list is not in the order of its `$setElementOrder`.
@@ -60,19 +60,19 @@ pub enum StrategicError {
     Other(String),
 }
 
-/// How a server answers a bad patch.
+/// The HTTP status class of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StrategicErrorClass {
     /// 400.
     BadRequest,
     /// 422.
     Unprocessable,
-    /// 500, as upstream does for everything it did not think of.
+    /// 500, as upstream for all other errors.
     Internal,
 }
 
 impl StrategicError {
-    /// How a server answers.
+    /// The HTTP status class.
     pub fn class(&self) -> StrategicErrorClass {
         match self {
             Self::BadDocument | Self::PrimitiveList | Self::RetainKeys | Self::SetElementOrder => {

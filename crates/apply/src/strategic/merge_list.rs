@@ -1,4 +1,4 @@
-//! Merging a list.
+//! Merges lists.
 
 use serde_json::{Map, Value};
 
@@ -9,16 +9,16 @@ use super::merge_map::merge_map;
 use super::patch_schema::{ListPatch, PatchSchema};
 use crate::go_text;
 
-/// What the patch list is for.
+/// The purpose of a patch list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ListMode {
-    /// Its items are merged into the list.
+    /// Merge its items.
     Merge,
-    /// Its items leave the list.
+    /// Delete its items.
     Delete,
 }
 
-/// A merged list, and the order of the items that were there before.
+/// A merged list, and the order of the previous items.
 pub(super) struct Merged {
     pub(super) items: Vec<Value>,
     pub(super) live_order: Vec<Value>,
@@ -87,11 +87,11 @@ pub(super) fn merge_list(
 struct Special {
     kept: Vec<Value>,
     patch: Vec<Value>,
-    /// Whether the patch is the new list.
+    /// Whether the patch replaces the list.
     replaces: bool,
 }
 
-/// Carries out the items that carry `$patch`, and gives back the others.
+/// Applies the items with a `$patch` directive; returns the others.
 fn special_items(original: Vec<Value>, patch: Vec<Value>, key: &str) -> Result<Special, StrategicError> {
     let mut kept = original;
     let mut rest = Vec::with_capacity(patch.len());
@@ -134,10 +134,10 @@ fn special_items(original: Vec<Value>, patch: Vec<Value>, key: &str) -> Result<S
     })
 }
 
-/// The list that a `$setElementOrder` takes for the live order.
+/// The list that `$setElementOrder` uses as the live order.
 ///
-/// Upstream deletes and appends in the array of the live list, so that items that the patch adds take the places of those
-/// that it deletes, also in the order that the live list is remembered by.
+/// Upstream deletes and appends in the backing array of the live slice, so that added items overwrite deleted ones in the
+/// remembered live order, too.
 fn backing_array(before: Vec<Value>, merged: &[Value]) -> Vec<Value> {
     let mut out: Vec<Value> = merged.iter().take(before.len()).cloned().collect();
     let taken = out.len();
@@ -167,7 +167,7 @@ fn merge_items(
     Ok(original)
 }
 
-/// Where the item with this key is.
+/// The index of the item with this key.
 pub(super) fn find(items: &[Value], key: &str, value: &Value) -> Result<Option<usize>, StrategicError> {
     for (index, item) in items.iter().enumerate() {
         let Value::Object(fields) = item else {
@@ -186,7 +186,7 @@ pub(super) fn as_map(value: &Value) -> Result<&Map<String, Value>, StrategicErro
     value.as_object().ok_or_else(|| StrategicError::not_a_map(value))
 }
 
-/// Whether the items are maps; all of them must be of one kind, and none a list.
+/// Whether the items are maps; all must have the same type, and none may be a list.
 pub(super) fn items_are_maps(lists: &[&[Value]]) -> Result<bool, StrategicError> {
     let mut items = lists.iter().flat_map(|list| list.iter());
     let Some(first) = items.next() else {

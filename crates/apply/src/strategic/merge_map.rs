@@ -1,4 +1,4 @@
-//! Merging an object.
+//! Merges objects.
 
 use serde_json::{Map, Value};
 

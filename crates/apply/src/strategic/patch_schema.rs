@@ -1,14 +1,14 @@
-//! What a schema says about patching.
+//! Patch strategies of a schema.
 
 use cambium_schema::{Additional, JsonType, PatchStrategy, Property, Schema};
 
 use super::errors::StrategicError;
 
-/// The type of a value that is patched.
+/// The schema of a patched value.
 #[derive(Clone, Copy)]
 pub(super) struct PatchSchema<'s>(&'s Schema);
 
-/// How one list field is patched.
+/// The patch strategy of a list field.
 #[derive(Clone, Copy)]
 pub(super) struct ListPatch<'s> {
     pub(super) item: PatchSchema<'s>,
@@ -22,12 +22,12 @@ impl<'s> PatchSchema<'s> {
         Self(schema)
     }
 
-    /// The type of a field that holds an object.
+    /// The schema of an object field.
     pub(super) fn field(self, name: &str) -> Result<Self, StrategicError> {
         self.property(name).map(|property| Self(&property.schema))
     }
 
-    /// How a field that holds a list is patched.
+    /// The patch strategy of a list field.
     pub(super) fn list(self, name: &str) -> Result<ListPatch<'s>, StrategicError> {
         let property = self.property(name)?;
         let Some(items) = &property.schema.items else {
@@ -49,7 +49,7 @@ impl<'s> PatchSchema<'s> {
         })
     }
 
-    /// The kind of the Go type, as messages name it.
+    /// The `reflect.Kind` of the Go type, for messages.
     pub(super) fn go_kind(self) -> &'static str {
         match self.0.json_type {
             JsonType::Object if self.is_map() => "map",

@@ -1,4 +1,4 @@
-//! Every directive, every strategy, every refusal.
+//! All directives, strategies and errors.
 
 use serde_json::{Value, json};
 

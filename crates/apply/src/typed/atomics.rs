@@ -1,11 +1,11 @@
-//! What a value has that merges only as a whole.
+//! Finds atomic lists and maps in a value.
 
 use cambium_schema::ListType;
 use serde_json::Value;
 
 use super::shape::{Shape, Type};
 
-/// The paths of all lists and maps in a value that merge only as a whole.
+/// The paths of all atomic lists and maps in a value.
 pub fn atomics(ty: Type<'_>, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     visit(ty, value, "", &mut found);

@@ -1,4 +1,4 @@
-//! Which fields differ between two values.
+//! Compares two values by field.
 
 use cambium_schema::ListType;
 use serde_json::{Map, Value};
@@ -9,7 +9,7 @@ use super::shape::{ListShape, MapShape, Shape, Type};
 use super::validate::check_scalar;
 use crate::fieldpath::{PathElement, Set, equal_values};
 
-/// How a value became another; no field is in two of the sets.
+/// The difference of two values, as disjoint sets.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Comparison {
     /// Fields that only the new value has.
@@ -26,7 +26,7 @@ impl Comparison {
         self.added.is_empty() && self.modified.is_empty() && self.removed.is_empty()
     }
 
-    /// Forgets these fields and everything below them.
+    /// Without these fields and everything below them.
     #[must_use]
     pub fn excluding(self, fields: &Set) -> Self {
         if fields.is_empty() {
@@ -54,14 +54,14 @@ pub fn compare(ty: Type<'_>, old: &Value, new: &Value) -> Result<Comparison, Typ
     problems.into_result(node.below)
 }
 
-/// One place in both values; at least one side is there.
+/// A path in both values; at least one side exists.
 #[derive(Clone, Copy)]
 struct Pair<'v> {
     old: Option<&'v Value>,
     new: Option<&'v Value>,
 }
 
-/// What was found at one place: about itself, and below.
+/// The differences at one path and below.
 #[derive(Default)]
 struct Node {
     added: bool,
@@ -107,7 +107,7 @@ impl Node {
     }
 }
 
-/// Whether a place is one leaf, or was looked into.
+/// Whether a path is a leaf, or was compared recursively.
 enum Looked {
     Leaf(Node),
     Inside(Node),
@@ -167,6 +167,7 @@ fn look_into_map(map: MapShape<'_>, pair: Pair<'_>, problems: &mut Problems) -> 
     let empty = Map::new();
     let old = pair.old.and_then(Value::as_object).unwrap_or(&empty);
     let new = pair.new.and_then(Value::as_object).unwrap_or(&empty);
+    // An empty map is a leaf: a manager can own it without owning fields in it.
     if map.is_atomic() || (old.is_empty() && new.is_empty()) {
         return Looked::Leaf(Node::leaf(pair));
     }
@@ -234,7 +235,7 @@ fn look_into_list(list: ListShape<'_>, pair: Pair<'_>, problems: &mut Problems) 
     Looked::Inside(node)
 }
 
-/// Compares the items of one name. Repeated ones are one thing, owned as a whole.
+/// Compares the items of one key. Duplicates are compared and owned as a whole.
 fn compare_item(list: ListShape<'_>, old: &[&Value], new: &[&Value], problems: &mut Problems) -> Node {
     match (old, new) {
         ([_, _, ..], [_, _, ..]) => {

@@ -1,15 +1,15 @@
-//! What is wrong with a value, in upstream's words.
+//! Validation errors of typed values, with upstream's messages.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// One problem, and where it is.
+/// An error and its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypedError {
-    /// The path to the value, as shown to users; empty for the whole object.
+    /// The path of the value; empty for the whole object.
     pub path: String,
-    /// What is wrong.
+    /// The message.
     pub message: String,
 }
 
@@ -23,7 +23,7 @@ impl fmt::Display for TypedError {
     }
 }
 
-/// Everything that is wrong with a value.
+/// All errors of a value.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub struct TypedErrors(pub Vec<TypedError>);
 
@@ -37,7 +37,7 @@ impl fmt::Display for TypedErrors {
     }
 }
 
-/// Problems found so far; paths are completed on the way back to the root.
+/// Errors found so far; paths are completed on the way back to the root.
 #[derive(Default)]
 pub(super) struct Problems(Vec<TypedError>);
 
@@ -57,7 +57,7 @@ impl Problems {
         self.0.is_empty()
     }
 
-    /// Prepends a step to what was found since `start`.
+    /// Prepends an element to the paths of errors since `start`.
     pub(super) fn prefix(&mut self, start: usize, step: impl FnOnce() -> String) {
         if start < self.0.len() {
             let step = step();

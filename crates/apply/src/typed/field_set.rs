@@ -1,4 +1,4 @@
-//! The fields that a value mentions.
+//! The field set of a value.
 
 use cambium_schema::ListType;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use super::list_item::{self, Index};
 use super::shape::{ListShape, MapShape, Shape, Type};
 use crate::fieldpath::{PathElement, Set};
 
-/// Every leaf and every item that `value` mentions. The value must have been [validated](super::validate).
+/// All leaves and list items of `value`, which must have been [validated](super::validate).
 pub fn to_field_set(ty: Type<'_>, value: &Value) -> Set {
     visit(ty, value).below
 }

@@ -1,4 +1,4 @@
-//! Schemas for tests, written as a CRD would write them.
+//! Test schemas, in the syntax of a CRD.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cambium_schema::{Additional, Child, JsonType, ListType, MapType, PatchStrategy, Property, Schema};
 use serde_json::{Value, json};
 
-/// Reads the parts of an OpenAPI schema that merging looks at.
+/// Parses the parts of an OpenAPI schema that matter for merging.
 pub(crate) fn schema(value: &Value) -> Schema {
     let text = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
     let flag = |name: &str| value.get(name).and_then(Value::as_bool).unwrap_or_default();
@@ -88,12 +88,12 @@ fn property((name, value): (&String, &Value)) -> Property {
     }
 }
 
-/// A small kind with one field of every sort.
+/// A small kind with a field of every type.
 pub(crate) fn sorts() -> Schema {
     schema(&sorts_json())
 }
 
-/// The same, as written.
+/// The same as JSON.
 pub(crate) fn sorts_json() -> Value {
     json!({"type": "object", "properties": {
         "spec": {"type": "object", "properties": {

@@ -1,4 +1,4 @@
-//! What names an item of a list that merges by items.
+//! Keys of items in associative lists.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use super::shape::ListShape;
 use crate::fieldpath::PathElement;
 use cambium_go_text::quote;
 
-/// The step to an item, or why it has none.
+/// The path element of an item, or an error.
 pub(super) fn element(list: ListShape<'_>, item: &Value) -> Result<PathElement, String> {
     check(list, item)?;
     match list.list_type() {
@@ -24,7 +24,7 @@ pub(super) fn element(list: ListShape<'_>, item: &Value) -> Result<PathElement, 
     }
 }
 
-/// Why an item has no name, if it has none.
+/// Checks that an item has a key.
 pub(super) fn check(list: ListShape<'_>, item: &Value) -> Result<(), String> {
     let problem = match (list.list_type(), item) {
         (ListType::Atomic, _) => "invalid indexing of non-associative list",
@@ -56,7 +56,7 @@ fn key_value<'v>(list: ListShape<'v>, item: &'v Value, key: &str) -> Option<&'v 
     item.get(key).or_else(|| list.key_default(key))
 }
 
-/// A sorted map from steps to something, for lists that are indexed while they are read.
+/// A sorted map by path element, for lists that are indexed while being read.
 pub(super) struct Index<T>(Vec<(PathElement, T)>);
 
 impl<T> Index<T> {
@@ -69,7 +69,7 @@ impl<T> Index<T> {
         Some(&self.0[index].1)
     }
 
-    /// The entry of a step, made by `default` where there is none yet.
+    /// The entry of an element, created by `default` if missing.
     pub(super) fn entry(&mut self, element: &PathElement, default: impl FnOnce() -> T) -> &mut T {
         let index = match self.0.binary_search_by(|(name, _)| name.cmp(element)) {
             Ok(index) => index,

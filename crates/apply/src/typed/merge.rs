@@ -1,4 +1,4 @@
-//! One value on top of another.
+//! Merges a configuration into a live value.
 
 use cambium_schema::ListType;
 use serde_json::{Map, Value};
@@ -9,11 +9,11 @@ use super::shape::{ListShape, MapShape, Shape, Type};
 use super::validate::check_scalar;
 use crate::fieldpath::PathElement;
 
-/// Puts `config` on top of `live`.
+/// Merges `config` into `live`.
 ///
-/// Nothing is removed. Where both have a leaf, the configuration's wins. Items of lists come in the order of the
-/// configuration, with the others where they were. Both values must have been [validated](super::validate),
-/// the configuration without duplicates.
+/// Nothing is removed. Leaves of the configuration take precedence. List items are in the order of the configuration,
+/// the others keep their positions. Both values must have been [validated](super::validate), the configuration without
+/// duplicates.
 pub fn merge(ty: Type<'_>, live: &Value, config: &Value) -> Result<Value, TypedErrors> {
     let mut problems = Problems::default();
     let merged = visit(ty, live, config, &mut problems);
@@ -53,6 +53,7 @@ fn visit_map(map: MapShape<'_>, live: &Value, config: &Value, problems: &mut Pro
     if map.is_atomic() || (live.is_empty() && fields.is_empty()) {
         return Some(config.clone());
     }
+    // A field that the configuration omits stays; `prune` removes it later if the applier was its only owner.
     let mut out = Map::new();
     for (name, value) in live {
         let merged = match fields.get(name) {
@@ -99,7 +100,7 @@ fn visit_list(list: ListShape<'_>, live: &Value, config: &Value, problems: &mut 
     (!merged.is_empty()).then_some(Value::Array(merged))
 }
 
-/// Walks both lists at once: items that only the live list has stay where they are between those that both have.
+/// Walks both lists at once: live-only items stay in place between the common ones.
 fn interleave(
     list: ListShape<'_>,
     live: &Items<'_>,

@@ -1,13 +1,13 @@
-//! What a schema says about merging.
+//! Typed operations: merging, comparing and removing fields by schema.
 //!
-//! A [`Type`] is a schema read for this one purpose: is a value a map, a list or a scalar, does it merge by parts or as a
-//! whole, and what is below it. Where a schema says nothing (unknown fields that are kept, values of any type), the
-//! value itself decides: maps merge by entry, lists as a whole.
+//! A [`Type`] is the view of a schema for merging: whether a value is a map, a list or a scalar, granular or atomic, and
+//! the types below it. Where a schema declares nothing (preserved unknown fields, values of any type), the type is
+//! deduced from the value: maps are granular, lists atomic.
 //!
-//! - [`validate`]: does a value have this type, and does no keyed list or set hold the same item twice?
-//! - [`to_field_set`]: the fields that a value mentions.
-//! - [`merge`]: one value on top of another.
-//! - [`atomics`]: what it has that merges only as a whole.
+//! - [`validate`]: checks that a value has this type, and list maps and sets have no duplicates.
+//! - [`to_field_set`]: the field set of a value.
+//! - [`merge`]: merges a configuration into a value.
+//! - [`atomics`]: the atomic lists and maps of a value.
 //! - [`compare`]: which fields were added, modified, removed.
 //! - [`remove`] and [`extract`]: a value without, or with only, some fields.
 

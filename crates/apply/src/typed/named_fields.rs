@@ -1,9 +1,9 @@
-//! Owning what is below a declared field is owning the field.
+//! Ownership of a struct field follows from ownership below it.
 
 use super::shape::Type;
 use crate::fieldpath::{PathElement, Set};
 
-/// `set` with every declared field that has members below it. Entries of maps and items of lists are left as they are.
+/// `set` plus every declared field with members below it. Map entries and list items are unchanged.
 pub(crate) fn with_named_fields(ty: Option<Type<'_>>, set: &Set) -> Set {
     let map = ty.and_then(Type::as_map);
     let list = ty.and_then(Type::as_list);

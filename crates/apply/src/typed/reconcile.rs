@@ -1,13 +1,13 @@
-//! Owned fields after a schema changed from merging by parts to merging as a whole.
+//! Reconciles owned fields after a schema changed from granular to atomic.
 
 use cambium_schema::ListType;
 
 use super::shape::{MapShape, Shape, Type};
 use crate::fieldpath::{PathElement, Set};
 
-/// The owned fields as the schema now has them, or `None` when nothing changes.
+/// The owned fields for the current schema; `None` when unchanged.
 ///
-/// Who owned parts of what is now one whole owns the whole. The other way round nothing is done.
+/// Owners of parts of a now atomic field own all of it. A change from atomic to granular needs nothing.
 pub(crate) fn reconcile(ty: Type<'_>, set: &Set) -> Option<Set> {
     let mut wholes = Set::new();
     visit(ty, Some(set), Ownership::Parts, &mut Vec::new(), &mut wholes);

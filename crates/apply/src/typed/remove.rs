@@ -1,4 +1,4 @@
-//! A value without some fields, or with only them.
+//! Removes or extracts fields.
 
 use cambium_schema::ListType;
 use serde_json::{Map, Value};
@@ -7,12 +7,12 @@ use super::list_item;
 use super::shape::{ListShape, MapShape, Shape, Type};
 use crate::fieldpath::{PathElement, Set};
 
-/// `value` without the fields in `set` and what is below them. A container that loses everything becomes `null`.
+/// `value` without the fields in `set` and below them. A container that loses everything becomes `null`.
 pub fn remove(ty: Type<'_>, value: &Value, set: &Set) -> Value {
     visit(ty, value, set, Keep::Others)
 }
 
-/// `value` with only the fields in `set`, and the containers they are in.
+/// `value` with only the fields in `set` and their containers.
 pub fn extract(ty: Type<'_>, value: &Value, set: &Set) -> Value {
     visit(ty, value, set, Keep::Them)
 }
@@ -72,7 +72,7 @@ fn visit_map(map: MapShape<'_>, value: &Value, set: &Set, keep: Keep) -> Value {
         let element = PathElement::field(name);
         if set.has_member(&element) {
             if keep == Keep::Them {
-                // Upstream looks below a member with the set of its parent; so does everybody who relies on it.
+                // As upstream, children of a member are matched against the parent's set, which clients rely on.
                 out.insert(name.clone(), visit(map.field(name), field, set, keep));
             }
             continue;

@@ -1,33 +1,33 @@
-//! A schema, read for merging.
+//! The view of a schema for merging.
 
 use cambium_schema::{Additional, JsonType, ListType, MapType, Property, Schema};
 use serde_json::Value;
 
 use crate::object_meta::{OBJECT_META, STRING};
 
-/// How values at one place merge.
+/// The merge type of values at a path.
 #[derive(Debug, Clone, Copy)]
 pub struct Type<'s>(Ref<'s>);
 
 #[derive(Debug, Clone, Copy)]
 enum Ref<'s> {
-    /// As the schema says.
+    /// Declared by a schema.
     Declared {
         schema: &'s Schema,
         /// Whether an ancestor keeps unknown fields.
         preserve: bool,
-        /// Whether it is a whole object, with metadata that merges as all metadata does.
+        /// Whether it is a whole object, with standard metadata.
         object: bool,
     },
-    /// As the value says: maps by entry, lists as a whole.
+    /// Deduced from the value: maps granular, lists atomic.
     Deduced,
-    /// As a whole, whatever it is.
+    /// Atomic, of any type.
     Whole,
-    /// Not at all: there is no such field.
+    /// There is no such field.
     Undeclared,
 }
 
-/// What a type makes of one value.
+/// The shape of a value under a type.
 #[derive(Clone, Copy)]
 pub(super) enum Shape<'s> {
     Map(MapShape<'s>),
@@ -37,7 +37,7 @@ pub(super) enum Shape<'s> {
     Invalid,
 }
 
-/// Which scalars are taken.
+/// The accepted scalars.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scalar {
     Numeric,
@@ -46,7 +46,7 @@ pub(super) enum Scalar {
     Untyped,
 }
 
-/// The alternatives of a type that a value leaves open; two values are merged together only if these are the same.
+/// The alternatives of a type that match a value; two values are merged recursively only if these are equal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Choice {
     Map,
@@ -62,12 +62,12 @@ pub(super) struct MapShape<'s>(Ref<'s>);
 pub(super) struct ListShape<'s>(Ref<'s>);
 
 impl<'s> Type<'s> {
-    /// The type of a value that is only part of an object.
+    /// The type of a part of an object.
     pub fn of(schema: &'s Schema) -> Self {
         Self::below(schema, false)
     }
 
-    /// The type of a whole object: its metadata merges as all metadata does, even if the schema leaves it out.
+    /// The type of a whole object, with standard metadata even if the schema does not declare it.
     pub fn object(schema: &'s Schema) -> Self {
         Self(Ref::Declared {
             schema,
@@ -87,7 +87,7 @@ impl<'s> Type<'s> {
         })
     }
 
-    /// The alternatives that a value leaves open. `null` leaves open what the type leaves open.
+    /// The alternatives that match a value; `null` matches all of the type's.
     pub(super) fn choice(self, value: &Value) -> Choice {
         let open = match self.0 {
             Ref::Declared { schema, .. } => match json_type(schema) {
@@ -107,7 +107,7 @@ impl<'s> Type<'s> {
         }
     }
 
-    /// The shape of a choice; a value that could be anything is a map first.
+    /// The shape of a choice; an arbitrary value is tried as a map first.
     pub(super) fn shape(self, choice: Choice) -> Shape<'s> {
         if matches!(self.0, Ref::Undeclared) {
             return Shape::Invalid;
@@ -119,12 +119,12 @@ impl<'s> Type<'s> {
         }
     }
 
-    /// The shape that a value takes.
+    /// The shape of a value.
     pub(super) fn shape_of(self, value: &Value) -> Shape<'s> {
         self.shape(self.choice(value))
     }
 
-    /// The shape when there is no value to ask.
+    /// The shape without a value.
     pub(super) fn open_shape(self) -> Shape<'s> {
         self.shape_of(&Value::Null)
     }
@@ -172,7 +172,7 @@ fn json_type(schema: &Schema) -> JsonType {
 }
 
 impl<'s> MapShape<'s> {
-    /// Whether the map merges as a whole.
+    /// Whether the map is atomic.
     pub(super) fn is_atomic(self) -> bool {
         match self.0 {
             Ref::Declared { schema, .. } => schema.map == MapType::Atomic,
@@ -181,7 +181,7 @@ impl<'s> MapShape<'s> {
         }
     }
 
-    /// The type of a field that is declared by name.
+    /// The type of a declared field.
     pub(super) fn named(self, name: &str) -> Option<Type<'s>> {
         let Ref::Declared {
             schema,
@@ -202,18 +202,18 @@ impl<'s> MapShape<'s> {
         property.map(|property| Type::below(&property.schema, preserve))
     }
 
-    /// The type of a field, by name or as an entry of the map.
+    /// The type of a field, declared or as a map entry.
     pub(super) fn field(self, name: &str) -> Type<'s> {
         self.named(name).unwrap_or_else(|| self.entry())
     }
 
-    /// The type of a field, if there may be such a field.
+    /// The type of a field, if it is allowed.
     pub(super) fn declared(self, name: &str) -> Option<Type<'s>> {
         let ty = self.field(name);
         (!matches!(ty.0, Ref::Undeclared)).then_some(ty)
     }
 
-    /// Whether nothing is declared: every entry decides for itself.
+    /// Whether nothing is declared: entries are deduced.
     pub(super) fn is_untyped(self) -> bool {
         match self.0 {
             Ref::Declared { schema, object, .. } => {
@@ -263,7 +263,7 @@ impl<'s> ListShape<'s> {
         }
     }
 
-    /// The default of a key field, as the items declare it.
+    /// The default of a key field.
     pub(super) fn key_default(self, name: &str) -> Option<&'s Value> {
         let Ref::Declared { schema, .. } = self.0 else {
             return None;

@@ -1,4 +1,4 @@
-//! Does a value have a type?
+//! Validates values against types.
 
 use cambium_schema::ListType;
 use serde_json::Value;
@@ -8,21 +8,21 @@ use super::list_item::{self, Index};
 use super::shape::{ListShape, MapShape, Scalar, Shape, Type};
 use crate::go_text;
 
-/// Whether a keyed list or a set may hold the same item twice.
+/// Whether list maps and sets may have duplicates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Duplicates {
-    /// It may: stored objects are taken as they are.
+    /// Allowed: stored objects are accepted as they are.
     Allowed,
-    /// It may not: an applied configuration must be clear.
+    /// Refused: an applied configuration must be unambiguous.
     Refused,
 }
 
-/// Checks that `value` has the type `ty`, and says everything that is wrong.
+/// Validates `value`, and returns all errors.
 pub fn validate(ty: Type<'_>, value: &Value, duplicates: Duplicates) -> Result<(), TypedErrors> {
     check(ty, value, None, duplicates)
 }
 
-/// The same, when `known` is a valid value of the same type: only what differs from it is looked at.
+/// The same, relative to a valid value `known`: only differences are validated.
 pub(crate) fn validate_beside(ty: Type<'_>, value: &Value, known: &Value) -> Result<(), TypedErrors> {
     check(ty, value, Some(known), Duplicates::Allowed)
 }

@@ -1,4 +1,4 @@
-//! KubeVela and Cambium with the same applications: what a publish takes, and what it costs.
+//! KubeVela and Cambium with the same applications: time and requests of a publish.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use crate::definitions::{api_of, definition};
 use crate::moves::Moves;
 use crate::target;
 
-/// What was measured of one of them.
+/// The results of one of them.
 pub(crate) struct Measured {
     name: &'static str,
     created: Duration,
@@ -30,7 +30,7 @@ pub(crate) struct Measured {
     idle_writes: usize,
 }
 
-/// Runs one rival on a Kubernetes of its own.
+/// Measures one rival on its own Kubernetes.
 pub(crate) async fn measure(rival: &Rival, assets: &Path, applications: usize) -> Result<Measured> {
     let target = target::kubernetes_with_audit(assets).await?;
     let client = target.client().await?;
@@ -79,7 +79,7 @@ pub(crate) async fn measure(rival: &Rival, assets: &Path, applications: usize) -
     })
 }
 
-/// Which version made each Deployment.
+/// Watches the version that rendered each Deployment.
 fn watch(client: &Client) -> Moves {
     let resource = ApiResource::erase::<Deployment>(&());
     let api = Api::namespaced_with(client.clone(), "default", &resource);
@@ -96,7 +96,7 @@ async fn publish(client: &Client, version: &str) -> Result<()> {
     Ok(())
 }
 
-/// Waits until there is a revision.
+/// Waits for the revision.
 async fn published(client: &Client) -> Result<()> {
     let api = api_of(client, "DefinitionRevision");
     while api.list(&Default::default()).await?.items.is_empty() {
@@ -122,7 +122,7 @@ async fn create(client: &Client, applications: usize) -> Result<()> {
     Ok(())
 }
 
-/// Waits until every application says that it runs.
+/// Waits until every application is running.
 async fn running(client: &Client, applications: usize) -> Result<()> {
     let api = api_of(client, "Application");
     loop {

@@ -1,6 +1,6 @@
-//! What is printed of rivals: a row for each measure, a column for each of them, and the ratio.
+//! Prints comparison tables: one row per measure, one column per rival, and the ratio.
 
-/// What was measured of rivals, ours first.
+/// Results of all rivals, ours first.
 pub(crate) struct Beside<'a, T> {
     columns: &'a [T],
 }

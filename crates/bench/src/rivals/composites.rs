@@ -1,6 +1,6 @@
-//! Crossplane and Cambium with the same composite resources: what an edit of their composition takes, and what it costs.
+//! Crossplane and Cambium with the same composite resources: time and requests of a composition edit.
 //!
-//! Each is composed of one small object in no namespace: Crossplane's own engine makes no others.
+//! Each composes one small cluster-scoped object: Crossplane's native engine composes no others.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -20,13 +20,13 @@ use crate::compositions::{GROUP, api, create, create_one, define, served};
 use crate::moves::Moves;
 use crate::target;
 
-/// What was measured of one of them.
+/// The results of one of them.
 pub(crate) struct Measured {
     name: &'static str,
     /// From the first creation until all were ready.
     created: Duration,
     creation: Requests,
-    /// From the edit until the first had moved, until the last had, and until nothing more was written.
+    /// From the edit until the first composite resource was updated, the last, and the last write.
     first: Duration,
     last: Duration,
     quiet: Duration,
@@ -38,7 +38,7 @@ pub(crate) struct Measured {
     restart_writes: usize,
 }
 
-/// Runs one rival on a Kubernetes of its own.
+/// Measures one rival on its own Kubernetes.
 pub(crate) async fn measure(rival: &Rival, assets: &Path, composites: usize) -> Result<Measured> {
     let target = target::kubernetes_with_audit(assets).await?;
     let client = target.client().await?;
@@ -93,7 +93,7 @@ pub(crate) async fn measure(rival: &Rival, assets: &Path, composites: usize) -> 
     })
 }
 
-/// The kind that composite resources are composed of.
+/// Defines the composed kind.
 async fn define_part(client: &Client) -> Result<()> {
     let crd: CustomResourceDefinition = serde_json::from_value(json!({
         "metadata": {"name": format!("parts.{GROUP}")},
@@ -139,14 +139,14 @@ async fn edit(client: &Client, says: &str) -> Result<()> {
     Ok(())
 }
 
-/// What each part says.
+/// Watches the values of composed resources.
 fn watch_parts(client: &Client) -> Moves {
     Moves::watch(api(client, GROUP, "Part"), watcher::Config::default(), |part| {
         part.data["spec"]["says"].as_str().map(str::to_owned)
     })
 }
 
-/// Whether each composite resource is ready.
+/// Watches the readiness of composite resources.
 fn watch_ready(client: &Client) -> Moves {
     let things = api(client, GROUP, "XThing");
     Moves::watch(things, watcher::Config::default(), |thing: &DynamicObject| {

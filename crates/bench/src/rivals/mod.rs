@@ -1,12 +1,12 @@
-//! Cambium and whom a user would otherwise run, one after the other, each on a Kubernetes of its own.
+//! Cambium beside KubeVela and Crossplane, one after the other, each on its own Kubernetes.
 //!
-//! Requests are counted by the API server itself, in its audit log; each rival is a user of its own.
+//! Requests are counted from the API server's audit log, by user.
 //!
 //! ```text
 //! applications   beside KubeVela: a version is published that all applications follow
 //! composites     beside Crossplane: a composition is edited that all composite resources follow
-//! requests       what the audit log says
-//! beside         what is printed
+//! requests       requests from the audit log
+//! beside         output
 //! ```
 
 pub(crate) mod applications;
@@ -29,7 +29,7 @@ use serde_json::json;
 use crate::definitions::{DEPLOYER, empower};
 use crate::target::{self, PEER, Target};
 
-/// Who is measured.
+/// The controllers under test.
 pub(crate) enum Rival {
     /// `cambium manager`.
     Cambium {
@@ -47,7 +47,7 @@ pub(crate) enum Rival {
     Crossplane(Crossplane),
 }
 
-/// How long nothing happens.
+/// Duration of the idle phase.
 const IDLE: Duration = Duration::from_secs(60);
 
 /// The feature gates that KubeVela's chart opens.
@@ -70,7 +70,7 @@ impl Rival {
         }
     }
 
-    /// Makes what it needs before it starts: namespaces, and its kinds where it does not install them itself.
+    /// Creates its prerequisites: namespaces, and CRDs that it does not install itself.
     async fn prepare(&self, client: &Client) -> Result<()> {
         let namespaces: Api<Namespace> = Api::all(client.clone());
         for name in ["vela-system", "crossplane-system"] {
@@ -137,7 +137,7 @@ impl Rival {
     }
 }
 
-/// Installs the CRDs in a directory, and waits until they are served: who brings them does not wait.
+/// Installs the CRDs of a directory, and waits until they are served.
 async fn install(client: &Client, crds: &Path) -> Result<()> {
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
     for entry in std::fs::read_dir(crds)? {
@@ -161,7 +161,7 @@ async fn install(client: &Client, crds: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A rival at work; it ends with this value.
+/// A running rival, stopped on drop.
 struct Running {
     child: Child,
     name: &'static str,
@@ -184,7 +184,7 @@ impl Drop for Running {
     }
 }
 
-/// The last of what a program said.
+/// The end of a log.
 fn end_of(log: &Path) -> String {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     let lines: Vec<&str> = text.lines().rev().take(5).collect();

@@ -1,4 +1,4 @@
-//! What a rival asks of the API server, by the server's own audit log.
+//! Requests of a rival, from the API server's audit log.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,10 +12,10 @@ use serde_json::Value;
 
 use crate::target::{PEER, Target};
 
-/// How long nothing is written before it counts as quiet.
+/// Time without writes after which it counts as quiet.
 const QUIET: Duration = Duration::from_secs(10);
 
-/// The audit log, read as it grows.
+/// A reader of the growing audit log.
 pub(crate) struct Audit {
     path: PathBuf,
     read: u64,
@@ -29,7 +29,7 @@ pub(crate) struct Requests {
 }
 
 impl Audit {
-    /// From the log's beginning.
+    /// A reader from the beginning of the log.
     pub(crate) fn of(target: &Target) -> Self {
         Self {
             path: target.file("audit.log"),
@@ -37,14 +37,14 @@ impl Audit {
         }
     }
 
-    /// The requests that came since the last time.
+    /// The requests since the last call.
     pub(crate) fn take(&mut self) -> Result<Requests> {
         let mut requests = Requests::default();
         self.add_to(&mut requests)?;
         Ok(requests)
     }
 
-    /// The requests since the last time, once nothing has been written for a while.
+    /// The requests since the last call, once there have been no writes for a while.
     pub(crate) async fn take_when_quiet(&mut self) -> Result<Requests> {
         let (mut requests, begin) = (Requests::default(), Timestamp::now());
         loop {
@@ -95,7 +95,7 @@ impl Requests {
         self.by_verb.values().sum()
     }
 
-    /// Those that change something.
+    /// The number of writes.
     pub(crate) fn writes(&self) -> usize {
         let writes = self.by_verb.iter().filter(|(verb, _)| is_write(verb));
         writes.map(|(_, count)| count).sum()
@@ -111,7 +111,7 @@ impl Requests {
         self.by_verb.keys().map(String::as_str)
     }
 
-    /// How long after a moment the last write was.
+    /// The time from a moment until the last write.
     pub(crate) fn quiet_after(&self, begin: Timestamp) -> Duration {
         let last = self.last_write.unwrap_or(begin).max(begin);
         last.duration_since(begin).unsigned_abs()

@@ -9,12 +9,12 @@ const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
 const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
 const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
-/// Left over from versions in between; nothing writes them any more.
+/// Annotations of former versions, which nothing writes any more.
 const TOLERANCES: [&str; 2] = [
     "autoscaling.alpha.kubernetes.io/scale-down-tolerance",
     "autoscaling.alpha.kubernetes.io/scale-up-tolerance",
 ];
-/// What v1 means when it names no metric at all.
+/// The implied metric of v1 when no metric is set.
 const DEFAULT_CPU_UTILIZATION: i64 = 80;
 
 /// From v1 to v2.
@@ -110,7 +110,7 @@ pub(crate) fn to_v1(mut object: Value) -> Value {
     object
 }
 
-/// What a metric's source (or its status) is called in v2, and how v1 spells its fields.
+/// The v2 names of metric sources (or statuses), and the v1 names of their fields.
 struct Side {
     /// The v2 field that holds the values.
     field: &'static str,
@@ -158,7 +158,7 @@ const CURRENT: Side = Side {
 
 const SOURCES: [&str; 5] = ["resource", "containerResource", "pods", "object", "external"];
 
-/// A metric of v1's annotations as v2 has it.
+/// Converts a metric of a v1 annotation to v2.
 fn spread(mut metric: Value, side: &Side) -> Value {
     for source in SOURCES {
         let Some(map) = metric.get_mut(source).and_then(Value::as_object_mut) else {
@@ -205,7 +205,7 @@ fn spread(mut metric: Value, side: &Side) -> Value {
     metric
 }
 
-/// A metric of v2 as v1's annotations have it.
+/// Converts a v2 metric to the form of v1 annotations.
 fn gather(mut metric: Value, side: &Side) -> Value {
     for source in SOURCES {
         let Some(map) = metric.get_mut(source).and_then(Value::as_object_mut) else {
@@ -245,7 +245,7 @@ fn is_cpu_utilization(metric: &Value) -> bool {
         && !metric["resource"]["target"]["averageUtilization"].is_null()
 }
 
-/// Takes the carriers out of the annotations.
+/// Removes the conversion annotations and returns them.
 fn take_annotations(object: &mut Value) -> Map<String, Value> {
     let mut carried = Map::new();
     let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
@@ -305,7 +305,7 @@ fn set_version(object: &mut Value, version: &str) {
     }
 }
 
-/// Upstream carries `behavior` with the field names of its Go type, which differ in the first letter.
+/// Upstream serializes `behavior` with the field names of its internal Go type, which are capitalized.
 fn with_keys(value: Value, change: fn(char) -> char) -> Value {
     match value {
         Value::Array(items) => items.into_iter().map(|item| with_keys(item, change)).collect(),

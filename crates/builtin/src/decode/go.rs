@@ -1,10 +1,10 @@
-//! What Go's types know of a field that its schema does not say.
+//! Properties of Go struct fields that the schemas do not have.
 
 use cambium_schema::{Additional, JsonType, Property, Schema};
 
 use super::go_types::GO_TYPES;
 
-/// One field of a Go struct, where it is not what the schema suggests.
+/// A Go struct field that differs from its schema.
 pub(super) struct GoField {
     name: &'static str,
     presence: Presence,
@@ -12,23 +12,23 @@ pub(super) struct GoField {
     inlined_from: &'static str,
 }
 
-/// When Go writes a field.
+/// When Go's encoder writes a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Presence {
-    /// Unless it is empty.
+    /// `omitempty`.
     Omitted,
-    /// When it was given, empty or not.
+    /// A pointer: written if it was set, even if empty.
     Pointer,
-    /// In any case.
+    /// Always.
     Always,
-    /// In any case, as `null` when it was not given.
+    /// Always, as `null` when it was not set.
     Null,
 }
 
-/// Everything that is known of one field.
+/// The properties of one field.
 pub(super) struct Facts {
     pub(super) presence: Presence,
-    /// The name of the type in messages, when it does not follow from the schema.
+    /// The Go type in error messages, if it does not follow from the schema.
     pub(super) go_type: &'static str,
     /// The embedded structs that the field comes from.
     pub(super) inlined_from: &'static str,
@@ -77,7 +77,7 @@ pub(super) fn fields(schema: &Schema) -> &'static [GoField] {
         .map_or(&[], |index| GO_TYPES[index].1)
 }
 
-/// What is known of one field, given the listed fields of its type.
+/// The properties of one field, given the listed fields of its type.
 pub(super) fn facts(fields: &[GoField], property: &Property) -> Facts {
     match fields.iter().find(|field| field.name == property.name) {
         Some(field) => Facts {
@@ -94,7 +94,7 @@ pub(super) fn facts(fields: &[GoField], property: &Property) -> Facts {
     }
 }
 
-/// The listed fields that are written even when they were not given.
+/// The listed fields that are written even when unset.
 pub(super) fn written_anyway(fields: &'static [GoField]) -> impl Iterator<Item = (&'static str, Presence)> {
     let anyway = |field: &&GoField| matches!(field.presence, Presence::Always | Presence::Null);
     fields
@@ -103,7 +103,7 @@ pub(super) fn written_anyway(fields: &'static [GoField]) -> impl Iterator<Item =
         .map(|field| (field.name, field.presence))
 }
 
-/// A type's name as messages have it: `v1.Container`, `[]string`, `map[string]string`.
+/// The Go name of a type in error messages: `v1.Container`, `[]string`, `map[string]string`.
 pub(super) fn type_name(schema: &Schema) -> String {
     if schema.name.ends_with("intstr.IntOrString") {
         return "intstr.IntOrString".to_owned();

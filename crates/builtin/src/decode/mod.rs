@@ -1,14 +1,13 @@
-//! Reading an object into its type.
+//! Decodes an object as Go's typed decoder does.
 //!
-//! What a client sends is given the form that it has after Go has decoded it into its struct and encoded it
-//! again: wrong types are refused in Go's words, empty fields that Go leaves out are gone, fields that Go always
-//! writes are there, quantities, times and bytes are in their canonical form. Fields that the type does not have
-//! are left for the caller to find.
+//! The result is the object after a round trip through Go's struct: wrong types are refused with Go's messages, empty
+//! `omitempty` fields are dropped, fields that Go always writes are added, and quantities, times and bytes are
+//! canonical. Unknown fields are left for the caller.
 //!
 //! ```text
 //! reader     the walk along the schema
-//! go         what Go's types say beyond the schemas, from the generated go_types
-//! scalar     texts with a meaning: times, bytes
+//! go         properties of Go struct fields, from the generated go_types
+//! scalar     times and bytes
 //! ```
 
 mod go;
@@ -23,10 +22,10 @@ use serde_json::Value;
 
 use crate::Resource;
 
-/// Brings an object into the form that its type has in Go; the error says what does not fit.
+/// Decodes an object in place.
 ///
 /// # Errors
-/// The first field whose JSON type is wrong, worded as Go words it.
+/// The first field with a wrong JSON type, with Go's message.
 pub fn decode(resource: &Resource, object: &mut Value) -> Result<(), String> {
     reader::read(resource.schema, object)?;
     if resource.kind == "Secret" && resource.group.is_empty() {
@@ -40,7 +39,7 @@ pub(crate) fn decode_part(schema: &Schema, value: &mut Value) -> Result<(), Stri
     reader::read(schema, value)
 }
 
-/// `stringData` is for writing only: it ends up in `data`.
+/// Merges the write-only `stringData` of a Secret into `data`.
 fn merge_string_data(secret: &mut Value) {
     let Some(fields) = secret.as_object_mut() else {
         return;

@@ -7,7 +7,7 @@ use super::go::{self, Presence};
 use super::scalar;
 use crate::quantity::Quantity;
 
-/// Deeper than any object needs to be, and shallow enough for any stack.
+/// Maximum nesting: more than any object needs, and safe for the stack.
 const MOST_DEPTH: usize = 200;
 
 /// Reads a whole object.
@@ -20,7 +20,7 @@ pub(super) fn read(schema: &Schema, value: &mut Value) -> Result<(), String> {
 }
 
 struct Reader<'s> {
-    /// The struct and the field at each step down, with the embedded structs in front.
+    /// The Go struct and field at each level, with the embedded structs.
     path: Vec<(&'s str, &'s str, &'s str)>,
     depth: usize,
 }
@@ -143,7 +143,7 @@ impl<'s> Reader<'s> {
         Ok(())
     }
 
-    /// Writes what Go has where nothing was given.
+    /// Writes Go's zero value.
     fn zero_into(&mut self, schema: &'s Schema, value: &mut Value) -> Result<(), String> {
         *value = match shape(schema) {
             Shape::Text => Value::from(""),
@@ -194,7 +194,7 @@ impl<'s> Reader<'s> {
         self.cannot_unmarshal(kind_of(value), go_type)
     }
 
-    /// As [`Self::misfit`], but a number of the wrong size is shown.
+    /// As [`Self::misfit`], but shows a number that is out of range.
     fn misfit_number(&self, value: &Value, go_type: &str) -> String {
         match value {
             Value::Number(number) => self.cannot_unmarshal(&format!("number {number}"), go_type),

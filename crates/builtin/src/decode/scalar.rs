@@ -1,4 +1,4 @@
-//! Texts with a meaning: times and bytes.
+//! Decodes times and base64 bytes.
 
 use base64::Engine;
 use base64::alphabet;
@@ -6,7 +6,7 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STAN
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// How exactly a time is kept.
+/// The precision of a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Precision {
     /// As `Time`.
@@ -15,18 +15,18 @@ pub(super) enum Precision {
     Microseconds,
 }
 
-/// Go keeps what the last character has too many bits of.
+/// Go's decoder ignores trailing bits of the last character.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
 );
 
-/// Bytes in base64.
+/// Encodes bytes as base64.
 pub(super) fn encode(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// The same bytes, as Go writes them.
+/// Canonicalizes base64 as Go does.
 pub(super) fn base64(text: &str) -> Result<String, String> {
     if let Some(position) = first_bad_byte(text.as_bytes()) {
         return Err(format!("illegal base64 data at input byte {position}"));
@@ -41,7 +41,7 @@ pub(super) fn base64(text: &str) -> Result<String, String> {
     Ok(encode(&bytes))
 }
 
-/// Where Go's decoder stops.
+/// The offset in Go's base64 error.
 fn first_bad_byte(text: &[u8]) -> Option<usize> {
     let mut next = 0;
     loop {
@@ -80,7 +80,7 @@ fn after_padding(text: &[u8], mut next: usize, in_group: usize) -> Option<usize>
     (next < text.len()).then_some(next)
 }
 
-/// A time in UTC, as Go writes it.
+/// Canonicalizes a time to UTC as Go does.
 pub(super) fn time(text: &str, precision: Precision) -> Result<String, String> {
     let layout = match precision {
         Precision::Seconds => "2006-01-02T15:04:05Z07:00",

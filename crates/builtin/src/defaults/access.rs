@@ -1,4 +1,4 @@
-//! Who may do what.
+//! Defaults of RBAC kinds.
 
 use serde_json::{Map, Value};
 

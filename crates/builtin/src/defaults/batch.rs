@@ -39,7 +39,7 @@ pub(super) fn label_like_template(job: &mut Map<String, Value>) {
     }
 }
 
-/// Only of Jobs themselves: the template of a CronJob is filled in when a Job is made of it.
+/// Defaults of Jobs only: the template of a CronJob is defaulted when a Job is created from it.
 fn job(spec: &mut Map<String, Value>) {
     if is_absent(spec, "parallelism") {
         if is_absent(spec, "completions") {

@@ -30,7 +30,7 @@ pub(super) fn of_type(name: &str, fields: &mut Map<String, Value>) {
     }
 }
 
-/// Lets label selectors choose a namespace by its name.
+/// Sets the label `kubernetes.io/metadata.name` of a namespace.
 pub(super) fn name_label(fields: &mut Map<String, Value>) {
     let Some(metadata) = object(fields, "metadata") else {
         return;

@@ -1,4 +1,4 @@
-//! What only a new object gets.
+//! Values that are set on creation only.
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +8,7 @@ use crate::Resource;
 use crate::decode::decode_part;
 use crate::quantity::Quantity;
 
-/// The status that a new object begins with.
+/// The initial status of a new object.
 pub fn initial_status(resource: &Resource, new: &mut Value) {
     let (Some(property), Some(fields)) = (resource.schema.property("status"), new.as_object_mut()) else {
         return;
@@ -25,8 +25,8 @@ pub fn initial_status(resource: &Resource, new: &mut Value) {
     }
 }
 
-/// What a new object gets that depends on its name and uid, which must have been given out before:
-/// the selector of a Job, the finalizer of a Namespace.
+/// Sets values that depend on the name and UID, which must be set already: the selector of a Job, the finalizer of a
+/// Namespace.
 pub fn prepare_for_create(resource: &Resource, new: &mut Value) {
     let Some(fields) = new.as_object_mut() else {
         return;
@@ -64,7 +64,7 @@ fn add_finalizer(namespace: &mut Map<String, Value>) {
     }
 }
 
-/// Makes a Job's pods recognisable as its own, unless its author wants to do that.
+/// Generates the selector and the pod labels of a Job, unless `manualSelector` is set.
 fn generate_selector(job: &mut Map<String, Value>) {
     let metadata = job.get("metadata").and_then(Value::as_object);
     let of_metadata = |field| {
@@ -117,7 +117,7 @@ fn pod_status(pod: &mut Map<String, Value>) {
     pod.insert("status".to_owned(), status);
 }
 
-/// How hard a pod's claim to its resources is, by its spec: `Guaranteed`, `Burstable` or `BestEffort`.
+/// The QoS class of a pod: `Guaranteed`, `Burstable` or `BestEffort`.
 pub fn quality_of_service(spec: &Value) -> &'static str {
     let amount = |resources: &Value, list: &str, name: &str| {
         let text = resources

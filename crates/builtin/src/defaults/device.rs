@@ -1,4 +1,4 @@
-//! Requests for devices.
+//! Defaults of device requests (`resource.k8s.io`).
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! What extends the API: webhooks, policies, custom resource definitions, aggregated APIs.
+//! Defaults of API extensions: webhooks, admission policies, CRDs, APIServices.
 
 use serde_json::{Map, Value};
 

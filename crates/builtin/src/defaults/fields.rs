@@ -1,8 +1,8 @@
-//! The words that defaults are written in.
+//! Helpers for writing defaults.
 
 use serde_json::{Map, Value};
 
-/// Whether a field has no value, or an empty one that is left out.
+/// Whether a field is absent, null or an empty string.
 pub(super) fn is_unset(fields: &Map<String, Value>, name: &str) -> bool {
     match fields.get(name) {
         None | Some(Value::Null) => true,
@@ -21,33 +21,33 @@ pub(super) fn is_empty(fields: &Map<String, Value>, name: &str) -> bool {
     }
 }
 
-/// Gives a field a value if it has none.
+/// Sets a field if it is unset.
 pub(super) fn set(fields: &mut Map<String, Value>, name: &str, value: impl Into<Value>) {
     if is_unset(fields, name) {
         fields.insert(name.to_owned(), value.into());
     }
 }
 
-/// Gives a field a value if it has none; the empty text counts as one.
+/// Sets a field if it is absent; an empty string counts as set.
 pub(super) fn set_absent(fields: &mut Map<String, Value>, name: &str, value: impl Into<Value>) {
     if fields.get(name).is_none_or(Value::is_null) {
         fields.insert(name.to_owned(), value.into());
     }
 }
 
-/// Gives a number a value if it is zero.
+/// Sets a number if it is zero.
 pub(super) fn set_zero(fields: &mut Map<String, Value>, name: &str, value: i64) {
     if is_empty(fields, name) {
         fields.insert(name.to_owned(), value.into());
     }
 }
 
-/// A field's text; empty when there is none.
+/// A string field; empty when it is missing.
 pub(super) fn text<'f>(fields: &'f Map<String, Value>, name: &str) -> &'f str {
     fields.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// An object inside, made if it is not there; nothing if something else is.
+/// An object field, created if it is absent; `None` if it has another type.
 pub(super) fn object<'f>(
     fields: &'f mut Map<String, Value>,
     name: &str,
@@ -56,7 +56,7 @@ pub(super) fn object<'f>(
     fields.get_mut(name).and_then(Value::as_object_mut)
 }
 
-/// An object inside, if it is there.
+/// An object field, if it exists.
 pub(super) fn inside<'f>(
     fields: &'f mut Map<String, Value>,
     name: &str,

@@ -1,4 +1,4 @@
-//! Priority and fairness.
+//! Defaults of flow schemas and priority levels.
 
 use serde_json::{Map, Value};
 

@@ -1,19 +1,19 @@
-//! What the server fills in.
+//! Defaulting of built-in kinds.
 //!
-//! Defaults belong to types, not to kinds: a pod template has the same ones wherever it is. One walk along the
-//! schema visits every value of a named type, parents before children, and fills in what that type leaves open.
+//! Defaults belong to types, not to kinds: a pod template has the same ones everywhere. One walk along the schema visits
+//! every value of a named type, parents before children, and sets its defaults.
 //!
 //! ```text
 //! pod, volume          pods and their templates
-//! workload, batch      what makes pods
+//! workload, batch      workload kinds
 //! network              services, endpoints, ingresses, policies
 //! storage, cluster     claims, classes, namespaces, limits
-//! autoscaling          how many replicas there should be
+//! autoscaling          HorizontalPodAutoscalers
 //! access, extension    RBAC, webhooks, custom resource definitions
 //! flow                 priority and fairness
-//! device               requests for devices
-//! create               what only a new object gets
-//! fields               the words that all of these are written in
+//! device               device requests
+//! create               values set on creation only
+//! fields               helpers for writing defaults
 //! ```
 
 mod access;
@@ -38,17 +38,17 @@ pub use self::create::{initial_status, prepare_for_create, quality_of_service};
 use crate::generated::DEFAULTS;
 use crate::{Resource, decode};
 
-/// Fills in what was left out.
+/// Sets the defaults of an object.
 ///
-/// The object is brought into the form of its type first, so that a patched object needs no other treatment;
-/// what does not fit its type is left as it is.
+/// The object is decoded first, so that patched objects are canonical, too; values of the wrong type are left as they
+/// are.
 pub fn default(resource: &Resource, object: &mut Value) {
     // Refusing is for `decode`; here an object that does not fit is only filled in less.
     let _ = decode(resource, object);
     fill_in(resource.schema, object);
 }
 
-/// Fills in a value of some type.
+/// Sets the defaults of a value.
 fn fill_in(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -73,7 +73,7 @@ fn fill_in(schema: &Schema, value: &mut Value) {
     }
 }
 
-/// The defaults that the published schema states.
+/// Sets the defaults of the OpenAPI schema.
 fn published(name: &str, fields: &mut Map<String, Value>) {
     let first = DEFAULTS.partition_point(|(of, _, _)| *of < name);
     for (_, field, text) in DEFAULTS[first..].iter().take_while(|(of, _, _)| *of == name) {
@@ -85,7 +85,7 @@ fn published(name: &str, fields: &mut Map<String, Value>) {
     }
 }
 
-/// The defaults that are code upstream, by the Go package and the name of the type.
+/// Sets the defaults that are code upstream, by Go package and type name.
 fn of_type(group: &str, version: &str, name: &str, fields: &mut Map<String, Value>) {
     match group {
         "core" => {

@@ -31,7 +31,7 @@ pub(super) fn of_type(name: &str, fields: &mut Map<String, Value>) {
     }
 }
 
-/// What a pod has and a template has not.
+/// Defaults of pods that templates do not have.
 fn pod(fields: &mut Map<String, Value>) {
     let Some(spec) = object(fields, "spec") else {
         return;
@@ -61,7 +61,7 @@ fn pod(fields: &mut Map<String, Value>) {
     }
 }
 
-/// What has a limit and no request requests the limit.
+/// Requests default to limits.
 fn request_the_limits(resources: &mut Map<String, Value>) {
     let Some(Value::Object(limits)) = resources.get("limits").cloned() else {
         return;
@@ -99,7 +99,7 @@ fn container(fields: &mut Map<String, Value>) {
     set(fields, "terminationMessagePolicy", "File");
 }
 
-/// `Always` for images that may be another one tomorrow.
+/// The default `imagePullPolicy`: `Always` for `:latest`.
 pub(super) fn pull_policy(image: &str) -> &'static str {
     match tag(image) {
         Some("latest") => "Always",
@@ -136,7 +136,7 @@ fn tag(image: &str) -> Option<&str> {
     }
 }
 
-/// Amounts are kept in thousandths.
+/// Rounds quantities up to thousandths.
 pub(super) fn round_up(fields: &mut Map<String, Value>, list: &str) {
     let Some(amounts) = inside(fields, list) else {
         return;

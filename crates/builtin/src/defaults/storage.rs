@@ -1,4 +1,4 @@
-//! Volumes, claims and the classes they are made by; classes of priority too.
+//! Defaults of volumes, claims, StorageClasses, and PriorityClasses.
 
 use serde_json::{Map, Value, json};
 

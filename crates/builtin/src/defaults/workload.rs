@@ -1,4 +1,4 @@
-//! What makes pods and keeps them.
+//! Defaults of workload kinds.
 
 use serde_json::{Map, Value, json};
 
@@ -33,7 +33,7 @@ fn daemon_set(spec: &mut Map<String, Value>) {
     }
 }
 
-/// The parameters of a rolling update, if that is the strategy; it is when none was chosen.
+/// The parameters of a rolling update, which is the default strategy.
 fn rolling_update<'s>(
     spec: &'s mut Map<String, Value>,
     strategy: &str,
@@ -71,7 +71,7 @@ fn stateful_set(spec: &mut Map<String, Value>) {
     }
 }
 
-/// The labels of the template serve as selector and as labels.
+/// Selector and labels default to the labels of the template.
 fn replication_controller(fields: &mut Map<String, Value>) {
     let labels = fields
         .get("spec")
@@ -86,7 +86,7 @@ fn replication_controller(fields: &mut Map<String, Value>) {
     label_like(fields, labels);
 }
 
-/// Gives an object without labels those of its template.
+/// Labels default to those of the template.
 pub(super) fn label_like(fields: &mut Map<String, Value>, labels: Value) {
     if let Some(metadata) = object(fields, "metadata")
         && is_empty(metadata, "labels")

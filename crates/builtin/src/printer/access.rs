@@ -1,4 +1,4 @@
-//! Who may do what.
+//! RoleBindings and ClusterRoleBindings.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

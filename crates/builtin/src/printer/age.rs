@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use super::read::UNKNOWN;
 
-/// How long ago the object was created, as a cell.
+/// The age of an object, as a cell.
 pub(super) fn age(object: &Value, now: Timestamp) -> Value {
     json!(since(&object["metadata"]["creationTimestamp"], now))
 }
 
-/// How long ago a time was.
+/// The time since a timestamp.
 pub(super) fn since(time: &Value, now: Timestamp) -> String {
     parse(time).map_or_else(
         || UNKNOWN.to_owned(),
@@ -18,7 +18,7 @@ pub(super) fn since(time: &Value, now: Timestamp) -> String {
     )
 }
 
-/// How long something took.
+/// The duration between two times.
 pub(super) fn between(from: Timestamp, to: Timestamp) -> String {
     human_duration(seconds_between(from, to))
 }

@@ -1,4 +1,4 @@
-//! Kinds that the cluster keeps for itself.
+//! Cluster kinds: namespaces, leases, classes, quotas and others.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

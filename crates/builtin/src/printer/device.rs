@@ -1,4 +1,4 @@
-//! Devices that pods claim.
+//! Device kinds (`resource.k8s.io`).
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What extends the API: webhooks, policies, aggregated APIs.
+//! API extensions: webhooks, admission policies, APIServices.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Services, and what leads to them.
+//! Services, endpoints, ingresses and other network kinds.
 
 use std::collections::BTreeSet;
 
@@ -182,7 +182,7 @@ fn external_ip(object: &Value) -> String {
     }
 }
 
-/// Addresses of the load balancer, sorted, each once.
+/// Addresses of the load balancer, sorted and without duplicates.
 fn load_balancer(object: &Value) -> Vec<&str> {
     let ingress = list(&object["status"]["loadBalancer"]["ingress"]).iter();
     let addresses: BTreeSet<&str> = ingress
@@ -192,7 +192,7 @@ fn load_balancer(object: &Value) -> Vec<&str> {
     addresses.into_iter().collect()
 }
 
-/// The first three host names; rules without one count among those not shown.
+/// The first three host names; rules without a host count as not shown.
 fn hosts(rules: &[Value]) -> String {
     let mut shown: Vec<&str> = Vec::new();
     let mut more = false;

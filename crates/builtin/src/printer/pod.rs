@@ -1,4 +1,4 @@
-//! Pods: what the many states of their containers add up to.
+//! Pods: the STATUS column, derived from the states of containers.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ impl Summary {
         summary
     }
 
-    /// Says whether the pod is still initializing, and how often sidecars restarted.
+    /// Adds the init containers; returns whether the pod is initializing, and the restarts of sidecars.
     fn add_init_containers(&mut self, spec: &Value, status: &Value) -> (bool, Restarts) {
         let mut sidecar_restarts = Restarts::default();
         let declared = list(&spec["initContainers"]);
@@ -156,7 +156,7 @@ impl Restarts {
     }
 }
 
-/// An init container that keeps running beside the others.
+/// Whether an init container is a sidecar (`restartPolicy: Always`).
 fn is_sidecar(container: &Value) -> bool {
     container["restartPolicy"] == "Always"
 }

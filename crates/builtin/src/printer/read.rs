@@ -1,4 +1,4 @@
-//! Reading fields of an object that may not be there.
+//! Reads fields that may be missing.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ pub(super) fn name(object: &Value) -> Value {
     json!(text(&object["metadata"]["name"]))
 }
 
-/// The string, or nothing.
+/// The string, or empty.
 pub(super) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
@@ -34,7 +34,7 @@ pub(super) fn integer(value: &Value) -> i64 {
     value.as_i64().unwrap_or_default()
 }
 
-/// The truth value, or false.
+/// The boolean, or false.
 pub(super) fn boolean(value: &Value) -> bool {
     value.as_bool().unwrap_or_default()
 }
@@ -44,7 +44,7 @@ pub(super) fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// How many items or keys there are.
+/// The number of items or keys.
 pub(super) fn count(value: &Value) -> usize {
     value
         .as_array()

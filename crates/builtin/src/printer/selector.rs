@@ -9,7 +9,7 @@ pub(super) fn labels(map: &Value) -> String {
     or_none(equalities(map).join(","))
 }
 
-/// A LabelSelector as kubectl's `-l` would have it; empty for the one that is absent or selects everything.
+/// A LabelSelector in the syntax of kubectl's `-l`; empty if it is absent or selects everything.
 pub(super) fn label_selector(selector: &Value) -> Option<String> {
     let mut requirements: Vec<(String, String)> = Vec::new();
     for equality in equalities(&selector["matchLabels"]) {
@@ -40,7 +40,7 @@ pub(super) fn label_selector(selector: &Value) -> Option<String> {
     )
 }
 
-/// As [`label_selector`], with a word for the cases that have no text.
+/// As [`label_selector`], with a placeholder for an empty one.
 pub(super) fn label_selector_cell(selector: &Value) -> String {
     label_selector(selector).map_or_else(|| "<error>".to_owned(), or_none)
 }

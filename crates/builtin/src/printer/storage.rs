@@ -1,4 +1,4 @@
-//! Volumes and where they come from.
+//! Volumes, claims and storage classes.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -136,7 +136,7 @@ fn phase(object: &Value) -> &str {
     }
 }
 
-/// The storage class; an old annotation wins over the field.
+/// The storage class; the beta annotation takes precedence over the field.
 fn storage_class_of(object: &Value) -> &str {
     let annotation = &object["metadata"]["annotations"]["volume.beta.kubernetes.io/storage-class"];
     set_or(annotation, text(&object["spec"]["storageClassName"]))

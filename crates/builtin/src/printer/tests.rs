@@ -1,4 +1,4 @@
-//! Rows as kubectl's users know them.
+//! Printed rows of all kinds.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What makes pods, and what keeps them.
+//! Workload kinds.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

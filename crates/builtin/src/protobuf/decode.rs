@@ -17,16 +17,16 @@ use crate::lookup::kind_schema;
 /// The largest object that is decoded, as upstream limits request bodies.
 pub const MAX_BYTES: usize = 3 * 1024 * 1024;
 
-/// Why bytes are not an object.
+/// A decoding error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The first bytes are not those of a Kubernetes protobuf object.
     #[error("the body does not start with the prefix of a Kubernetes protobuf object")]
     NotProtobuf,
-    /// The object is larger than we take.
+    /// The object is too large.
     #[error("the body is larger than {MAX_BYTES} bytes")]
     TooLarge,
-    /// Messages are nested deeper than we follow.
+    /// Messages are nested too deeply.
     #[error("the body nests messages more than {MAX_DEPTH} levels deep")]
     TooDeep,
     /// The bytes end in the middle of a value.
@@ -43,7 +43,7 @@ pub enum DecodeError {
         /// The field.
         field: String,
     },
-    /// The kind is none of the built-in ones.
+    /// The kind is not built in.
     #[error("{kind} of {api_version:?} has no protobuf form here; send JSON")]
     UnknownKind {
         /// The object's `apiVersion`.
@@ -53,7 +53,7 @@ pub enum DecodeError {
     },
 }
 
-/// Decodes a whole object, envelope included, to what its JSON would be.
+/// Decodes an object with its envelope to JSON.
 pub fn decode(bytes: &[u8]) -> Result<Value, DecodeError> {
     if bytes.len() > MAX_BYTES {
         return Err(DecodeError::TooLarge);
@@ -111,13 +111,13 @@ fn envelope(bytes: &[u8], depth: usize) -> Result<Value, DecodeError> {
     Ok(Value::Object(map))
 }
 
-/// A message that is being read: a type, or a part of it that Go inlines in JSON.
+/// A message being decoded: a type, or a part of it that Go inlines in JSON.
 #[derive(Clone, Copy)]
 struct Message<'a> {
     schema: &'a Schema,
-    /// How many outer messages are inlined.
+    /// The number of enclosing inlined messages.
     level: u32,
-    /// Their numbers.
+    /// Their field numbers.
     outer: u32,
     depth: usize,
 }
@@ -188,7 +188,7 @@ impl Message<'_> {
     }
 }
 
-/// Reads one occurrence of a field; nothing when the wire type does not fit.
+/// Reads one occurrence of a field; `None` when the wire type does not match.
 fn value(
     schema: &Schema,
     wire: Wire<'_>,
@@ -273,7 +273,7 @@ fn list(
     Ok(Some(Value::Array(items)))
 }
 
-/// A list that is a message of its own.
+/// A list wrapped in a message.
 fn wrapped_list(schema: &Schema, bytes: &[u8], depth: usize) -> Result<Value, DecodeError> {
     if depth > MAX_DEPTH {
         return Err(DecodeError::TooDeep);
@@ -317,7 +317,7 @@ fn map_entry(values: &Schema, bytes: &[u8], old: Option<Value>, depth: usize) ->
     Ok(Value::Object(map))
 }
 
-/// The value of a map entry that has none: protobuf leaves out what is empty.
+/// The value of a map entry without one: protobuf omits empty values.
 fn absent(schema: &Schema, depth: usize) -> Result<Value, DecodeError> {
     Ok(match schema.json_type {
         JsonType::Array => json!([]),

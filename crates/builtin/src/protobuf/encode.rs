@@ -11,23 +11,23 @@ use super::wire::{put_bytes, put_fixed64, put_varint};
 use super::{MAGIC, MAX_DEPTH, path_below, same_outer};
 use crate::generated::apiextensions_v1::JSON_SCHEMA_PROPS;
 
-/// Why an object cannot be encoded.
+/// An encoding error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeError {
-    /// A value does not fit the schema.
+    /// A value does not match the schema.
     #[error("a value at {path} does not fit {expected:?}")]
     WrongType {
-        /// Where the value is.
+        /// The path of the value.
         path: String,
-        /// What the schema says.
+        /// The type in the schema.
         expected: JsonType,
     },
-    /// Objects are nested deeper than we follow.
+    /// Objects are nested too deeply.
     #[error("the object nests more than {MAX_DEPTH} levels deep")]
     TooDeep,
 }
 
-/// Encodes a whole object with its envelope; fields that the schema does not know are left out.
+/// Encodes an object with its envelope; unknown fields are omitted.
 pub fn encode(object: &Value, schema: &Schema) -> Result<Vec<u8>, EncodeError> {
     let raw = encode_message(object, schema)?;
     let text = |field: &str| object[field].as_str().unwrap_or_default().as_bytes();
@@ -43,7 +43,7 @@ pub fn encode(object: &Value, schema: &Schema) -> Result<Vec<u8>, EncodeError> {
     Ok(out)
 }
 
-/// A frame of a watch: its length, then an event of this type with an encoded object.
+/// A length-delimited watch event of this type with an encoded object.
 pub fn watch_frame(type_: &str, object: &[u8]) -> Vec<u8> {
     let mut raw = Vec::with_capacity(object.len() + 8);
     put_bytes(&mut raw, 1, object);
@@ -67,7 +67,7 @@ fn message(out: &mut Vec<u8>, value: &Value, schema: &Schema, depth: usize) -> R
     fields(out, map, schema, Inlined { level: 0, outer: 0 }, depth)
 }
 
-/// Which of a type's fields are meant: those of a message that Go inlines in JSON.
+/// The fields of a message that Go inlines in JSON.
 #[derive(Clone, Copy)]
 struct Inlined {
     level: u32,
@@ -201,7 +201,7 @@ fn nested(
             put_bytes(out, number, &wrapped);
             Ok(())
         }
-        // Where an absence cannot be said, Go makes a null the zero of its type.
+        // Where protobuf cannot encode absence, Go encodes null as the zero value.
         (JsonType::Integer | JsonType::Boolean, Value::Null) => {
             put_varint(out, number, 0);
             Ok(())
@@ -218,7 +218,7 @@ fn nested(
     }
 }
 
-/// Writes a special type's message; nothing when the value does not fit.
+/// Writes the message of a special type; `None` when the value does not match.
 fn special_value(
     out: &mut Vec<u8>,
     value: &Value,
@@ -289,7 +289,7 @@ fn wrong_type(schema: &Schema) -> EncodeError {
 }
 
 impl EncodeError {
-    /// The same error, seen from one level further out.
+    /// Prepends a field to the path of the error.
     fn below(self, field: &str) -> Self {
         match self {
             Self::WrongType { path, expected } => Self::WrongType {

@@ -1,8 +1,8 @@
-//! Types whose protobuf is not their JSON with numbers for names.
+//! Types with special protobuf encodings.
 
 use cambium_schema::Schema;
 
-/// A type with a form of its own.
+/// A type with a special encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Special {
     /// Seconds and nanoseconds; JSON has whole seconds.
@@ -11,13 +11,13 @@ pub(super) enum Special {
     MicroTime,
     /// A message around the text.
     Quantity,
-    /// Which of the two, the number, the text.
+    /// Discriminator, integer, string.
     IntOrString,
     /// A message around the JSON.
     RawJson,
     /// A schema or a list of schemas.
     SchemaOrArray,
-    /// A schema or whether anything goes.
+    /// A schema or a boolean.
     SchemaOrBool,
     /// A schema or a list of field names.
     SchemaOrStrings,

@@ -162,7 +162,7 @@ proptest! {
     }
 }
 
-/// Makes values that fit a schema, of the kind that mean the same in both encodings: nothing empty, no zeros.
+/// Generates values of a schema that are equal in both encodings: no empty values, no zeros.
 struct Sampler(u64);
 
 impl Sampler {

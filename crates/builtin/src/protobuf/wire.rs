@@ -2,13 +2,13 @@
 
 use super::DecodeError;
 
-/// One field's value as it is on the wire.
+/// A field's value on the wire.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Wire<'a> {
     Varint(u64),
     Fixed64(u64),
     Bytes(&'a [u8]),
-    /// 32 bits that no type of ours uses.
+    /// 32 bits, which no built-in type uses.
     Fixed32,
 }
 
@@ -42,7 +42,7 @@ impl<'a> Reader<'a> {
         Ok(Some((number, wire)))
     }
 
-    /// A number of 7 bits per byte.
+    /// A varint.
     pub(super) fn varint(&mut self) -> Result<u64, DecodeError> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {

@@ -1,11 +1,11 @@
-//! Adding and taking away.
+//! Arithmetic of quantities.
 
 use std::ops::{AddAssign, SubAssign};
 
 use super::{Format, Quantity, power, rounded_up};
 
 impl Quantity {
-    /// So many of something.
+    /// An integer quantity.
     pub fn of(number: i64) -> Self {
         Self {
             value: number.into(),
@@ -15,17 +15,17 @@ impl Quantity {
         }
     }
 
-    /// The least whole number that is no less.
+    /// The value rounded up to an integer.
     pub fn rounded_up(&self) -> i128 {
         self.in_units_of(0)
     }
 
-    /// The least number of thousandths that is no less.
+    /// The value in thousandths, rounded up.
     pub fn thousandths(&self) -> i128 {
         self.in_units_of(-3)
     }
 
-    /// The same amount, no part of one left over.
+    /// The quantity rounded up to an integer.
     #[must_use]
     pub fn whole_up(&self) -> Self {
         match self.is_whole() {
@@ -46,7 +46,7 @@ impl Quantity {
         }
     }
 
-    /// Adds so many times `other`. Nothing takes the form of what comes to it.
+    /// Adds `other` multiplied by `times`. Zero takes on the format of `other`.
     fn combine(&mut self, other: &Self, times: i128) {
         if self.value == 0 {
             self.format = other.format;

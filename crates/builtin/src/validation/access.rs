@@ -1,4 +1,4 @@
-//! Who may do what.
+//! Validation of RBAC kinds.
 
 use serde_json::Value;
 
@@ -7,12 +7,12 @@ use super::rule::{self, Errors};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// Whether rules are for one namespace.
+/// The scope of rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// In it.
+    /// One namespace.
     Namespace,
-    /// In all of them, and outside.
+    /// The cluster.
     Cluster,
 }
 

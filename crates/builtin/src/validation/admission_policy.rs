@@ -1,4 +1,4 @@
-//! Admission policies and their bindings; their expressions are checked elsewhere.
+//! Validation of admission policies and bindings, except their expressions, which the server compiles.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,14 @@ use super::at::At;
 use super::rule::{self, Errors};
 use super::{selector, webhook};
 
-/// What a policy may do.
+/// The type of a policy.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sort {
     Mutating,
     Validating,
 }
 
-/// What only changes of objects are asked for.
+/// Operations that mutating policies support.
 const CHANGES: [&str; 4] = ["*", "CONNECT", "CREATE", "UPDATE"];
 
 pub(super) fn policy(at: &At, sort: Sort, errors: &mut Errors) {

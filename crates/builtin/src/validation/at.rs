@@ -1,9 +1,9 @@
-//! A value together with its place in the object.
+//! A value with its field path.
 
 use cambium_schema::FieldPath;
 use serde_json::Value;
 
-/// A value and where it is; `null` where there is none.
+/// A value and its field path; `null` when it is missing.
 #[derive(Clone)]
 pub(super) struct At<'v> {
     pub(super) value: &'v Value,
@@ -19,7 +19,7 @@ impl<'v> At<'v> {
         }
     }
 
-    /// A field, there or not.
+    /// A field, which may be missing.
     pub(super) fn field(&self, name: &str) -> Self {
         Self {
             value: self.value.get(name).unwrap_or(&Value::Null),
@@ -53,7 +53,7 @@ impl<'v> At<'v> {
             })
     }
 
-    /// The text; empty when there is none.
+    /// The string; empty when it is missing.
     pub(super) fn text(&self) -> &'v str {
         self.value.as_str().unwrap_or_default()
     }
@@ -73,7 +73,7 @@ impl<'v> At<'v> {
         self.value == &Value::Bool(true)
     }
 
-    /// Whether there is nothing, or nothing in it.
+    /// Whether it is missing or empty.
     pub(super) fn is_empty(&self) -> bool {
         match self.value {
             Value::Null => true,

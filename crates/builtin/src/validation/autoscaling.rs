@@ -70,7 +70,7 @@ fn metric(at: &At, errors: &mut Errors) {
     if kind.is_empty() {
         rule::required_because(&kind, "must specify a metric source type", errors);
     } else if !types.contains(&kind.text()) {
-        // Upstream says it once when it looks at the type, and once when it finds no source of that type.
+        // Upstream reports it twice: for the type, and for the missing source of that type.
         for _ in 0..2 {
             rule::one_of(&kind, &types, errors);
         }

@@ -1,4 +1,4 @@
-//! Jobs and what makes them.
+//! Validation of Jobs and CronJobs.
 
 use serde_json::{Map, Value};
 
@@ -39,7 +39,7 @@ fn template_labels<'v>(job: &At<'v>) -> &'v Value {
     template.field("metadata").field("labels").value
 }
 
-/// A selector that was not asked for is the one that was made here, and so are the labels it needs.
+/// Without `manualSelector`, selector and labels must be the generated ones.
 fn generated_selector(job: &At, errors: &mut Errors) {
     let spec = job.field("spec");
     if spec.field("manualSelector").is_true() {
@@ -202,7 +202,7 @@ fn job_update(new: &At, old_job: &At, errors: &mut Errors) {
     }
 }
 
-/// Whether a Job is suspended and has no pods: what its pods need may still be decided.
+/// Whether a Job is suspended and has not started: scheduling directives and resources of its template are still mutable.
 fn rests(job: &At) -> bool {
     let status = job.field("status");
     let is_stopped = status.field("conditions").items().any(|condition| {
@@ -211,7 +211,7 @@ fn rests(job: &At) -> bool {
     job.field("spec").field("suspend").is_true() && (!status.field("startTime").is_set() || is_stopped)
 }
 
-/// A pod's spec with what may be changed while its Job rests: where its pods go, and the resources of their containers.
+/// The old pod spec with the mutable fields of the new one: scheduling directives and container resources.
 fn with_directives(before: &Value, new: &Value) -> Value {
     let mut spec = before.clone();
     for field in ["nodeSelector", "tolerations", "schedulingGates"] {

@@ -1,4 +1,4 @@
-//! Namespaces, limits, events, leases and classes.
+//! Validation of namespaces, LimitRanges, events, leases and classes.
 
 use std::collections::BTreeSet;
 
@@ -72,7 +72,7 @@ pub(super) fn priority_class(new: &At, old: Option<&At>, errors: &mut Errors) {
     rule::immutable(&preemption, &old.field("preemptionPolicy"), errors);
 }
 
-/// What tells a class from the system's class of that name.
+/// How a PriorityClass differs from the system class of that name.
 fn unlike_system_class(class: &At) -> Option<String> {
     let name = class.field("metadata").field("name").text();
     let value = match name {

@@ -1,4 +1,4 @@
-//! ConfigMaps and Secrets.
+//! Validation of ConfigMaps and Secrets.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::at::At;
 use super::rule::{self, Errors};
 
-/// One MiB.
+/// Size limit: 1 MiB.
 const MOST_BYTES: usize = 1_048_576;
 
 pub(super) fn config_map(new: &At, old: Option<&At>, errors: &mut Errors) {
@@ -77,7 +77,7 @@ pub(super) fn secret(new: &At, old: Option<&At>, errors: &mut Errors) {
     }
 }
 
-/// What says of itself that it does not change does not.
+/// `immutable: true` forbids changes.
 fn frozen(new: &At, old: &At, fields: &[&str], errors: &mut Errors) {
     if !old.field("immutable").is_true() {
         return;

@@ -1,11 +1,11 @@
-//! Schedules such as `*/5 * * * mon-fri`.
+//! Validation of cron schedules such as `*/5 * * * mon-fri`.
 
 const MONTHS: [&str; 12] = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
 ];
 const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
-/// The values that one field of a schedule takes.
+/// The range of one field of a schedule.
 struct Bounds {
     least: u64,
     most: u64,
@@ -40,7 +40,7 @@ const BOUNDS: [Bounds; 5] = [
     },
 ];
 
-/// Checks a schedule; the error is worded as users know it.
+/// Validates a schedule, with upstream's error messages.
 pub(super) fn check(schedule: &str) -> Result<(), String> {
     if let Some(descriptor) = schedule.strip_prefix('@') {
         return match descriptor {
@@ -131,7 +131,7 @@ fn number(text: &str) -> Result<u64, String> {
     u64::try_from(number).map_err(|_| format!("negative number ({number}) not allowed: {text}"))
 }
 
-/// A duration as Go writes it: `1h30m`.
+/// Validates the Go duration of `@every 1h30m`.
 fn every(text: &str) -> Result<(), &'static str> {
     let mut rest = text.trim_start_matches(['+', '-']);
     if rest == "0" {

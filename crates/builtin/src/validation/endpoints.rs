@@ -1,4 +1,4 @@
-//! Where services lead.
+//! Validation of Endpoints and EndpointSlices.
 
 use std::collections::BTreeSet;
 

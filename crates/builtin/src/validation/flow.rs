@@ -1,4 +1,4 @@
-//! Priority and fairness.
+//! Validation of flow schemas and priority levels.
 
 use cambium_schema::names;
 
@@ -17,7 +17,7 @@ const VERBS: [&str; 9] = [
     "watch",
 ];
 const MOST_QUEUES: i64 = 10_000_000;
-/// How many bits a flow is told apart by.
+/// Bits of the flow hash.
 const BITS: u32 = 60;
 
 pub(super) fn flow_schema(new: &At, errors: &mut Errors) {
@@ -157,7 +157,7 @@ fn at_least_one(at: &At, detail: &str, errors: &mut Errors) -> bool {
     !at.is_empty()
 }
 
-/// Whether the list has a `*`, which must then be alone.
+/// Whether the list has a `*`, which must be its only item.
 fn alone(at: &At, what: &str, errors: &mut Errors) -> bool {
     let everything = at.items().any(|one| one.text() == "*");
     if everything && at.items().count() > 1 {
@@ -288,7 +288,7 @@ fn queuing(at: &At, errors: &mut Errors) {
     }
 }
 
-/// How many bits it takes to draw a hand in order.
+/// The bits that shuffle sharding needs to deal a hand.
 fn bits(queues: i64, hand: i64) -> u32 {
     let mut hands: u128 = 1;
     for drawn in 0..hand {

@@ -1,14 +1,13 @@
-//! What the server refuses.
+//! Validation of built-in kinds.
 //!
-//! Objects come here decoded and defaulted; their metadata is checked elsewhere, and so are
-//! CustomResourceDefinitions.
+//! Objects are decoded and defaulted already; metadata and CustomResourceDefinitions are validated in the server.
 //!
 //! ```text
-//! at, rule, selector          the words that rules are written in
+//! at, rule, selector          shared helpers
 //! pod                         pods and their templates
-//! workload, batch, cron       what makes pods
+//! workload, batch, cron       workload kinds
 //! service, endpoints, ingress, network_policy
-//! configuration, storage      what pods use
+//! configuration, storage      ConfigMaps, Secrets, volumes
 //! autoscaling, policy, access, webhook, admission_policy, flow, aggregation, cluster, quota
 //! ```
 
@@ -43,7 +42,7 @@ use self::admission_policy::Sort;
 use self::at::At;
 use crate::Resource;
 
-/// What is wrong with an object, by itself and as a change of `old`.
+/// Validates an object, and its update from `old`.
 pub fn validate(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let mut found = Vec::new();
     let errors = &mut found;
@@ -115,7 +114,7 @@ pub fn validate(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<Fi
     found
 }
 
-/// What is wrong with a pod as a resize of `old`, which changes nothing but the resources of its containers.
+/// Validates a `resize` of a pod, which may only change the resources of containers.
 pub fn validate_resize(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut found = Vec::new();
     pod::resize(new, old, &mut found);

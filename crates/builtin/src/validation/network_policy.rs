@@ -88,7 +88,7 @@ fn block(at: &At, errors: &mut Errors) {
     }
 }
 
-/// The bits of an address that make a range; addresses of different sorts never have the same.
+/// The prefix bits of an address; IPv4 and IPv6 never compare equal.
 fn first_bits(address: IpAddr, length: u8) -> (bool, u128) {
     let (bits, size) = match address {
         IpAddr::V4(address) => (u128::from(u32::from(address)), 32),

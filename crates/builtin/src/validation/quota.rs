@@ -1,4 +1,4 @@
-//! ResourceQuotas: names, amounts, and scopes that fit them.
+//! Validation of ResourceQuotas: resource names, quantities, and matching scopes.
 
 use std::collections::BTreeSet;
 
@@ -49,7 +49,7 @@ fn amounts(map: &At, errors: &mut Errors) {
     }
 }
 
-/// Whether every quota may speak of it by this name.
+/// Whether it is a standard quota resource name.
 fn is_standard(name: &str) -> bool {
     let unprefixed = name
         .strip_prefix("requests.")
@@ -91,7 +91,7 @@ fn is_about_pods(scope: &str) -> bool {
     )
 }
 
-/// Whether objects in the scope use the resource at all.
+/// Whether a scope supports a resource.
 fn fits(scope: &str, resource: &str) -> bool {
     match scope {
         "BestEffort" => resource == "pods",
@@ -104,7 +104,7 @@ fn fits(scope: &str, resource: &str) -> bool {
     }
 }
 
-/// How many of a quota's resources a scope does not fit.
+/// The number of a quota's resources that a scope does not support.
 fn misfits(spec: &At, scope: &str) -> usize {
     let hard = spec.field("hard");
     hard.entries()

@@ -1,4 +1,4 @@
-//! The rules that many kinds share.
+//! Shared validation rules.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::at::At;
 
-/// What is wrong with an object, as it is found.
+/// The errors found so far.
 pub(super) type Errors = Vec<FieldError>;
 
 pub(super) fn required(at: &At, errors: &mut Errors) -> bool {
@@ -26,12 +26,12 @@ pub(super) fn invalid(at: &At, detail: impl Into<String>, errors: &mut Errors) {
     errors.push(FieldError::invalid(at.path.clone(), at.value, detail));
 }
 
-/// An invalid value that is not the one in the object.
+/// An `Invalid` error with another value than the one in the object.
 pub(super) fn invalid_as(at: &At, value: &Value, detail: impl Into<String>, errors: &mut Errors) {
     errors.push(FieldError::invalid(at.path.clone(), value, detail));
 }
 
-/// An invalid value whose text is made here, as upstream shows its internal form.
+/// An `Invalid` error with a given text for the value, as upstream prints its internal type.
 pub(super) fn invalid_shown(at: &At, shown: String, detail: impl Into<String>, errors: &mut Errors) {
     let mut error = FieldError::invalid(at.path.clone(), &Value::Null, detail);
     error.shown = shown;
@@ -46,14 +46,14 @@ pub(super) fn duplicate(at: &At, errors: &mut Errors) {
     errors.push(FieldError::duplicate(at.path.clone(), at.value));
 }
 
-/// Every complaint about a value.
+/// Adds an `Invalid` error for each message.
 pub(super) fn complain(at: &At, complaints: Vec<String>, errors: &mut Errors) {
     for complaint in complaints {
         invalid(at, complaint, errors);
     }
 }
 
-/// One of some values; the empty text counts as one.
+/// Requires one of some values; a missing value counts as the empty string.
 pub(super) fn one_of(at: &At, supported: &[&str], errors: &mut Errors) {
     let text = Value::from(at.text());
     let value = if at.is_set() { at.value } else { &text };
@@ -62,7 +62,7 @@ pub(super) fn one_of(at: &At, supported: &[&str], errors: &mut Errors) {
     }
 }
 
-/// One of some values, where there is one.
+/// Requires one of some values, if it is set.
 pub(super) fn one_of_if_set(at: &At, supported: &[&str], errors: &mut Errors) {
     if at.is_set() {
         one_of(at, supported, errors);
@@ -89,7 +89,7 @@ pub(super) fn port_number(at: &At, errors: &mut Errors) {
     }
 }
 
-/// A port by number or by name.
+/// Validates a port number or name.
 pub(super) fn port(at: &At, errors: &mut Errors) {
     match at.value {
         Value::String(name) => complain(at, port_name(name), errors),
@@ -97,7 +97,7 @@ pub(super) fn port(at: &At, errors: &mut Errors) {
     }
 }
 
-/// What is wrong with the name of a port (an IANA service name).
+/// Validates a port name (an IANA service name).
 pub(super) fn port_name(name: &str) -> Vec<String> {
     let mut complaints = Vec::new();
     if name.len() > 15 {
@@ -171,7 +171,7 @@ pub(super) fn address(at: &At, errors: &mut Errors) -> Option<IpAddr> {
     address
 }
 
-/// An address range, as its first address and its length.
+/// Parses a CIDR: address and prefix length.
 pub(super) fn range(at: &At, errors: &mut Errors) -> Option<(IpAddr, u8)> {
     let parse = |text: &str| {
         let (address, length) = text.split_once('/')?;
@@ -191,7 +191,7 @@ pub(super) fn range(at: &At, errors: &mut Errors) -> Option<(IpAddr, u8)> {
     parsed
 }
 
-/// An address that something outside the machine can be reached at.
+/// Requires an address that is not unspecified, loopback, link-local or link-local multicast.
 pub(super) fn reachable(at: &At, address: IpAddr, errors: &mut Errors) {
     if address.is_unspecified() {
         invalid(at, format!("may not be unspecified ({address})"), errors);
@@ -226,7 +226,7 @@ pub(super) fn reachable(at: &At, address: IpAddr, errors: &mut Errors) {
     }
 }
 
-/// A number that is not negative, or a percentage.
+/// Requires a non-negative number or a percentage.
 pub(super) fn number_or_percent(at: &At, errors: &mut Errors) {
     match at.value {
         Value::String(text) if percent(text).is_none() => invalid(
@@ -264,14 +264,14 @@ fn percent(text: &str) -> Option<i64> {
     is_number.then(|| digits.parse().unwrap_or(i64::MAX))
 }
 
-/// A field that stays as it was.
+/// Requires a field to be unchanged.
 pub(super) fn immutable(new: &At, old: &At, errors: &mut Errors) {
     if new.value != old.value {
         invalid(new, "field is immutable", errors);
     }
 }
 
-/// Labels of something inside an object: their keys and values.
+/// Validates labels of a nested object.
 pub(super) fn labels(at: &At, errors: &mut Errors) {
     for (key, value) in at.entries() {
         for complaint in names::qualified_name(key) {
@@ -283,7 +283,7 @@ pub(super) fn labels(at: &At, errors: &mut Errors) {
     }
 }
 
-/// The key of a label.
+/// Validates a label key.
 pub(super) fn labels_key(at: &At, errors: &mut Errors) {
     let empty = Value::from("");
     let value = if at.is_set() { at.value } else { &empty };
@@ -292,7 +292,7 @@ pub(super) fn labels_key(at: &At, errors: &mut Errors) {
     }
 }
 
-/// The key of a ConfigMap or a Secret.
+/// Validates a key of a ConfigMap or Secret.
 pub(super) fn config_key(key: &str) -> Vec<String> {
     let mut complaints = Vec::new();
     if key.len() > 253 {

@@ -1,4 +1,4 @@
-//! Label selectors.
+//! Validation of label selectors.
 
 use cambium_schema::{FieldError, names};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::at::At;
 use super::rule::{self, Errors};
 
-/// Checks a label selector, if there is one.
+/// Validates a label selector, if it is set.
 pub(super) fn check(at: &At, errors: &mut Errors) {
     rule::labels(&at.field("matchLabels"), errors);
     for requirement in at.field("matchExpressions").items() {
@@ -41,8 +41,7 @@ pub(super) fn check(at: &At, errors: &mut Errors) {
     }
 }
 
-/// Whether a selector chooses labels; nothing when the selector makes no sense. A selector that is not there
-/// chooses nothing.
+/// Whether a selector matches labels; `None` when the selector is invalid. A missing selector matches nothing.
 pub(super) fn matches(selector: &Value, labels: &Value) -> Option<bool> {
     let mut errors = Vec::new();
     check(&At::root(selector), &mut errors);
@@ -84,7 +83,7 @@ pub(super) fn is_empty(at: &At) -> bool {
     at.field("matchLabels").is_empty() && at.field("matchExpressions").is_empty()
 }
 
-/// A selector as messages show it, in the order of its Go fields.
+/// A selector as error messages show it, in the order of its Go fields.
 pub(super) fn shown(selector: &Value) -> String {
     if selector.is_null() {
         return "null".to_owned();
@@ -106,7 +105,7 @@ pub(super) fn json_text(value: &Value) -> String {
     whole[1..whole.len() - 1].to_owned()
 }
 
-/// A selector that stays as it was.
+/// Requires an unchanged selector.
 pub(super) fn immutable(new: &At, old: &At, errors: &mut Errors) {
     if new.value != old.value {
         rule::invalid_shown(new, shown(new.value), "field is immutable", errors);

@@ -214,7 +214,7 @@ fn traffic(spec: &At, errors: &mut Errors) {
     );
 }
 
-/// An address that was given out stays; one that is not mentioned is kept by the server.
+/// Validates an update: allocated addresses are immutable.
 fn update(new: &At, old: &At, errors: &mut Errors) {
     let is_named = |spec: &At| spec.field("type").text() == "ExternalName";
     if is_named(new) || is_named(old) {

@@ -1,4 +1,4 @@
-//! Volumes, claims and the classes they are made by.
+//! Validation of volumes, claims and storage classes.
 
 use cambium_schema::FieldError;
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ pub(super) fn claim(new: &At, old: Option<&At>, errors: &mut Errors) {
     mode_stays(&spec, &before, errors);
 }
 
-/// Upstream blames a field that is not there.
+/// `volumeMode` is immutable. Upstream reports a field path that does not exist.
 fn mode_stays(spec: &At, before: &At, errors: &mut Errors) {
     let mode = At {
         value: spec.field("volumeMode").value,
@@ -67,7 +67,7 @@ fn mode_stays(spec: &At, before: &At, errors: &mut Errors) {
     rule::immutable(&mode, &before.field("volumeMode"), errors);
 }
 
-/// Checks what a claim asks for.
+/// Validates the spec of a claim.
 pub(super) fn claim_spec(spec: &At, errors: &mut Errors) {
     let modes = spec.field("accessModes");
     if modes.is_empty() {

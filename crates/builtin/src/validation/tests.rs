@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::validate;
 use crate::{RESOURCES, decode, default, find_kind, initial_status, prepare_for_create};
 
-/// What is wrong with changing `old` by merging `change` into it.
+/// The errors of an update that merges `change` into `old`.
 fn change(group: &str, kind: &str, old: Value, change: Value) -> Vec<String> {
     let row = find_kind(
         group,
@@ -230,7 +230,7 @@ fn claims_and_jobs_stay() {
     );
 }
 
-/// JSON of every sort, with names that the kinds really have.
+/// Arbitrary JSON with field names of real kinds.
 fn any_json() -> impl proptest::strategy::Strategy<Value = Value> {
     use proptest::prelude::*;
     const NAMES: [&str; 40] = [

@@ -92,7 +92,7 @@ fn review_versions(at: &At, errors: &mut Errors) {
     }
 }
 
-/// Which requests a webhook or a policy is for.
+/// Validates the rules of a webhook or policy.
 pub(super) fn rules(at: &At, errors: &mut Errors) {
     let operations = at.field("operations");
     rule::required(&operations, errors);

@@ -1,4 +1,4 @@
-//! What makes pods and keeps them.
+//! Validation of workload kinds.
 
 use cambium_schema::FieldError;
 use serde_json::Value;
@@ -207,7 +207,7 @@ pub(super) fn replication_controller(new: &At, errors: &mut Errors) {
     restarts_always(&spec, "ReplicationController", errors);
 }
 
-/// A selector that must be there and choose the template's labels, and the template.
+/// Requires a selector that matches the template's labels, and validates the template.
 fn selected_template(spec: &At, kind: &str, claims: &[&str], errors: &mut Errors) {
     let (selected, template) = (spec.field("selector"), spec.field("template"));
     match selected.is_set() {

@@ -1,7 +1,7 @@
-//! Objects that must be refused, next to what a real server (1.36.4) says about each.
+//! Invalid objects, with the errors of a real server (1.36.4).
 //!
-//! Each line of `refused.jsonl` has what was sent (`given`) and the causes that came back (`errors`); those without
-//! causes look wrong and are accepted.
+//! Each line of `refused.jsonl` has the request (`given`) and the causes of the response (`errors`); objects without
+//! causes are accepted.
 
 #![expect(
     clippy::disallowed_methods,

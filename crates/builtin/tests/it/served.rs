@@ -1,7 +1,7 @@
-//! Objects as we make them, next to what a real server (1.36.4) answers to the same request.
+//! Defaulted objects, compared with the responses of a real server (1.36.4).
 //!
-//! Each file of `served/` has what was sent (`given`) and what came back (`served`), without what the cluster gives
-//! out (uids, times, addresses) and what admission plugins add.
+//! Each file of `served/` has the request (`given`) and the response (`served`), without cluster-specific values (UIDs,
+//! times, addresses) and values of admission plugins.
 
 #![expect(
     clippy::disallowed_methods,
@@ -27,7 +27,7 @@ fn new_objects_are_as_a_real_server_serves_them() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// What becomes of an object before it is stored.
+/// The object as it would be stored.
 fn made(given: &Value) -> Value {
     let (group, version) = match given["apiVersion"].as_str().unwrap().split_once('/') {
         Some((group, version)) => (group, version),

@@ -1,4 +1,4 @@
-//! Laws of the table of resources.
+//! Invariants of the resource table.
 
 use std::collections::HashSet;
 

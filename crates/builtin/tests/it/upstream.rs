@@ -1,4 +1,4 @@
-//! What we say against what upstream publishes, wherever the Go module cache holds it.
+//! Our tables against upstream's published files, if the Go module cache has them.
 
 #![expect(clippy::disallowed_methods, reason = "a test asks Go where its modules are")]
 
@@ -124,7 +124,7 @@ fn example_directories() -> Result<Vec<PathBuf>, String> {
     ])
 }
 
-/// Directories of upstream modules, if they have been downloaded.
+/// Directories of upstream modules, if they were downloaded.
 fn cached(places: &[&str]) -> Result<Vec<PathBuf>, String> {
     let go = Command::new("go").args(["env", "GOMODCACHE"]).output();
     let output = go.map_err(|error| format!("Go does not run: {error}"))?;

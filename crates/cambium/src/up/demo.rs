@@ -63,7 +63,7 @@ pub(crate) async fn run(cluster: &Cluster) -> anyhow::Result<()> {
     say("Everything is still there. With KUBECONFIG set as below, try:\n\
          \n  kubectl get app partial -o yaml              # status.references: asked, resolved, since when, why\
          \n  kubectl edit compdef web -n vela-system      # a published version cannot be changed: see what it says\
-         \n  kubectl delete compdef web -n vela-system    # nor deleted while somebody uses it\
+         \n  kubectl delete compdef web -n vela-system    # nor deleted while it is in use\
          \n  cambium outdated                             # who could move to what\
          \n  cambium resolve partial --explain            # every version, and why it was passed over\
          \n  cambium upgrade exact exact-web=1.2.5        # move one component, with a plan first\

@@ -1,4 +1,4 @@
-//! What can be said of literals once all types are known.
+//! Checks of literals after type checking.
 
 use cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue};
 
@@ -9,8 +9,7 @@ use crate::parse::Parsed;
 use crate::source::Problem;
 use crate::types::Type;
 
-/// Checks the literals that durations, timestamps and regular expressions are made from, and that aggregates hold
-/// values of one type.
+/// Checks literals of durations, timestamps and regular expressions, and that aggregate literals are homogeneous.
 pub(super) fn check(parsed: &Parsed<'_>, checked: &Checked, problems: &mut Vec<Problem>) {
     let mut visitor = Visitor {
         parsed,

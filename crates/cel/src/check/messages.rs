@@ -1,4 +1,4 @@
-//! Values that expressions make by the name of a type: `Object.spec{replicas: 3}`, `JSONPatch{op: "remove"}`.
+//! Message construction: `Object.spec{replicas: 3}`, `JSONPatch{op: "remove"}`.
 
 use std::sync::Arc;
 
@@ -8,23 +8,23 @@ use super::Checker;
 use crate::functions::{Overload, overloads};
 use crate::types::Type;
 
-/// What expressions may name beyond what all of them may.
+/// Additional types and functions of an environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Vocabulary {
-    /// Nothing.
+    /// None.
     #[default]
     Plain,
-    /// What patches are made of: `Object` and all that is below it, `JSONPatch`, `jsonpatch.escapeKey`.
+    /// For mutations: `Object` and the types below it, `JSONPatch`, `jsonpatch.escapeKey`.
     Patches,
 }
 
 /// The type of an operation of a JSON patch.
 pub(crate) const JSON_PATCH: &str = "JSONPatch";
-/// The type of a whole configuration; the parts of it are named after where they are.
+/// The type of an apply configuration; types of its parts are named by path.
 pub(crate) const OBJECT: &str = "Object";
 
 impl Vocabulary {
-    /// The type that is made by a name.
+    /// The message type of a name.
     pub(super) fn message(self, name: &str) -> Option<Type> {
         let is_part = || {
             name.strip_prefix(OBJECT)

@@ -1,10 +1,10 @@
-//! Which types fit where, and what follows for the types to be inferred.
+//! Unification and type inference.
 
 use std::collections::HashMap;
 
 use crate::types::{Param, Type};
 
-/// What is known of the types to be inferred.
+/// The substitution of type variables.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Inferred {
     found: HashMap<Param, Type>,
@@ -15,7 +15,7 @@ impl Inferred {
         self.found.insert(parameter, ty);
     }
 
-    /// Whether a value of one type can be used as the other; learns from it, if so.
+    /// Whether one type is assignable to the other; infers type variables, if so.
     pub(super) fn assignable(&mut self, a: &Type, b: &Type) -> bool {
         let mut attempt = self.clone();
         let fits = attempt.fits(a, b);
@@ -103,7 +103,7 @@ impl Inferred {
         }
     }
 
-    /// The type with everything filled in that is known.
+    /// Applies the substitution to a type.
     pub(super) fn substitute(&self, ty: &Type) -> Type {
         match ty {
             Type::Param(parameter) => match self.found.get(parameter) {
@@ -118,7 +118,7 @@ impl Inferred {
         }
     }
 
-    /// As [`Inferred::substitute`]; what is not known is dynamic.
+    /// As [`Inferred::substitute`]; unknown type variables become `dyn`.
     pub(super) fn finish(&self, ty: &Type) -> Type {
         fn without_parameters(ty: Type) -> Type {
             match ty {

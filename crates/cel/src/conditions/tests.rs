@@ -1,4 +1,4 @@
-//! Conditions, with what a real API server (1.36) says about them.
+//! Match conditions, with the results of a real API server (1.36).
 
 use cambium_schema::FieldPath;
 use serde_json::json;
@@ -51,7 +51,7 @@ fn conditions_are_checked() {
     }
 }
 
-/// Lets everybody read pods.
+/// Allows everybody to read pods.
 #[derive(Debug)]
 struct Readers;
 

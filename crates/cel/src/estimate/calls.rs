@@ -1,4 +1,4 @@
-//! What calls can cost, and how large their results can be.
+//! Estimates of call costs and result sizes.
 
 use cel::common::ast::{Expr, IdedExpr, LiteralValue};
 
@@ -27,7 +27,7 @@ fn sized(cost: Range, size: Range) -> Option<CallEstimate> {
 const ONE: Range = Range::exactly(1);
 
 impl Estimator<'_> {
-    /// The estimate for functions that are not part of the language.
+    /// The estimate for functions of Kubernetes' libraries.
     pub(super) fn library(
         &self,
         function: &str,

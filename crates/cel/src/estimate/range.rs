@@ -1,6 +1,6 @@
-//! Estimates: at least this, at most that.
+//! Estimates as ranges.
 
-/// From the least to the most.
+/// A range from minimum to maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Range {
     pub(super) min: u64,
@@ -8,13 +8,13 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// Anything at all.
+    /// The full range.
     pub(super) const UNKNOWN: Self = Self {
         min: 0,
         max: u64::MAX,
     };
 
-    /// Nothing yet: the neutral element of a union.
+    /// The empty range: the neutral element of a union.
     pub(super) const NONE: Self = Self {
         min: u64::MAX,
         max: 0,

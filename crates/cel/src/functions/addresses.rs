@@ -1,4 +1,4 @@
-//! Addresses and networks of the internet.
+//! The IP and CIDR libraries.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -7,7 +7,7 @@ use super::Implementation;
 use crate::error::{Result, failure, no_such_overload};
 use crate::value::Value;
 
-/// A network: an address and how many of its bits count.
+/// A CIDR: an address and a prefix length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cidr {
     address: IpAddr,
@@ -128,7 +128,7 @@ fn parse_ip(text: &str) -> Result<IpAddr> {
     }
 }
 
-/// Why a text is no address, as far as it looks like one of version 4.
+/// The reason of Go's parse error for an IPv4 address.
 fn cause(text: &str) -> String {
     if text.find('.').is_none_or(|dot| text[..dot].contains([':', '%'])) {
         return "unable to parse IP".to_owned();

@@ -9,16 +9,16 @@ use super::Implementation;
 use crate::error::{Result, failed, no_such_overload};
 use crate::value::{Text, Value};
 
-/// Who answers.
+/// Answers authorizer checks.
 pub trait Authorize: fmt::Debug + Send + Sync {
-    /// Whether somebody may do something.
+    /// Answers a check.
     fn ask(&self, subject: Subject<'_>, question: &Question<'_>) -> Answer;
 }
 
-/// Whose rights are asked about.
+/// The subject of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject<'q> {
-    /// Whoever sent the request.
+    /// The user of the request.
     Caller,
     /// A service account.
     ServiceAccount {
@@ -29,17 +29,17 @@ pub enum Subject<'q> {
     },
 }
 
-/// What is asked.
+/// The attributes of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Question<'q> {
-    /// About a path.
+    /// A non-resource path.
     Path {
         /// The verb.
         verb: &'q str,
         /// The path.
         path: &'q str,
     },
-    /// About a resource.
+    /// A resource.
     Resource {
         /// The verb.
         verb: &'q str,
@@ -56,20 +56,20 @@ pub enum Question<'q> {
     },
 }
 
-/// Whether it is allowed.
+/// The decision.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Answer {
-    /// Whether it is.
+    /// Whether it is allowed.
     pub allowed: bool,
-    /// Why, as far as there is more to say.
+    /// The reason; may be empty.
     pub reason: String,
 }
 
-/// The answer, as a value.
+/// The decision, as a CEL value.
 #[derive(Debug)]
 pub(crate) struct Decision(Answer);
 
-/// A question as far as it has been asked.
+/// A check under construction.
 #[derive(Debug, Clone)]
 pub(crate) struct Check<'a> {
     authorizer: &'a dyn Authorize,
@@ -106,7 +106,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// What the request is about: group, resource, subresource, namespace, name.
+    /// `authorizer.requestResource`: group, resource, subresource, namespace, name.
     pub(crate) fn of_request(authorizer: &'a dyn Authorize, request: [&'a str; 5]) -> Self {
         let [group, resource, subresource, namespace, name] = request.map(Text::Borrowed);
         Self {
@@ -188,7 +188,7 @@ pub(super) fn find(name: &str) -> Option<Implementation> {
         "subresource" => |arguments| refine(arguments, |resource, text| resource.subresource = text),
         "namespace" => |arguments| refine(arguments, |resource, text| resource.namespace = text),
         "name" => |arguments| refine(arguments, |resource, text| resource.name = text),
-        // Nobody decides by selectors here; without one, more is asked for.
+        // The authorizer ignores selectors; a check without them is the stricter one.
         "fieldSelector" | "labelSelector" => |arguments| refine(arguments, |_, _| {}),
         "check" => |arguments| match arguments {
             [Value::Check(check), Value::String(verb)] => check.ask(verb),

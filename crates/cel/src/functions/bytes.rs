@@ -1,6 +1,6 @@
-//! Octets as text.
+//! Base64.
 
-/// Reads base64 with padding; line breaks do not count.
+/// Decodes base64 with padding; line breaks are ignored.
 pub(crate) fn decode_base64(text: &str) -> Option<Vec<u8>> {
     let digits: Vec<u8> = text
         .bytes()
@@ -38,7 +38,7 @@ pub(crate) fn decode_base64(text: &str) -> Option<Vec<u8>> {
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Writes base64 with padding.
+/// Encodes base64 with padding.
 pub(crate) fn encode_base64(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {

@@ -1,4 +1,4 @@
-//! From one type to another.
+//! Type conversions.
 
 use super::Implementation;
 use super::times::{format_duration, parse_duration, parse_timestamp, timestamp};
@@ -20,7 +20,7 @@ pub(super) fn find(name: &str) -> Option<Implementation> {
                 Ok(duration) => Ok(Value::Duration(duration)),
                 Err(cause) => failure(cause),
             },
-            // The signature is there, but nothing converts.
+            // The overload is declared upstream, but not implemented.
             [Value::Int(_)] => failed("type conversion error from 'int' to 'google.protobuf.Duration'"),
             [value @ Value::Duration(_)] => Ok(value.clone()),
             _ => no_such_overload(),
@@ -126,7 +126,7 @@ fn to_uint<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>> {
     }
 }
 
-/// The text that a value is converted to.
+/// Converts a value to a string.
 pub(crate) fn to_string<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>> {
     let text = match arguments {
         [value @ Value::String(_)] => return Ok(value.clone()),
@@ -148,7 +148,7 @@ pub(crate) fn to_string<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>> {
 }
 
 impl Value<'_> {
-    /// The value as errors show it.
+    /// The value as printed in errors.
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::String(text) => text.to_string(),

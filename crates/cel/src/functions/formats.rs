@@ -1,4 +1,4 @@
-//! The formats of names and texts that Kubernetes knows.
+//! The format library: named formats of Kubernetes.
 
 use cambium_schema::{check_format, names};
 
@@ -12,7 +12,7 @@ pub(crate) struct Format {
     /// The name in expressions.
     function: &'static str,
     pub(crate) name: &'static str,
-    /// How long the pattern is said to be that checks it.
+    /// The nominal length of its pattern, for the cost.
     pub(crate) pattern_size: u64,
     check: fn(&str) -> Vec<String>,
 }
@@ -72,7 +72,7 @@ fn known(format: &str, text: &str, problem: &str) -> Vec<String> {
     }
 }
 
-/// A prefix may end with a dash, since something follows it.
+/// Replaces a trailing dash, which is valid in a prefix.
 fn completed(prefix: &str) -> String {
     match prefix.strip_suffix('-') {
         Some(rest) if !rest.is_empty() => {

@@ -1,4 +1,4 @@
-//! What JSON patches are written with.
+//! The `jsonpatch` library.
 
 use super::Implementation;
 use crate::error::no_such_overload;

@@ -1,4 +1,4 @@
-//! Lists.
+//! The list library.
 
 use std::cmp::Ordering;
 
@@ -70,7 +70,7 @@ pub(super) enum End {
     Last,
 }
 
-/// Where an item is in a list; -1 if nowhere.
+/// The index of an item; -1 if it is missing.
 pub(super) fn position<'a>(list: &List<'a>, item: &Value<'a>, end: End) -> Result<Value<'a>> {
     let is_item = |index: &usize| {
         let known = list.get(*index);

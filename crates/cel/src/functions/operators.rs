@@ -174,7 +174,7 @@ fn negate<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>> {
     }
 }
 
-/// Adds entries to the map that a comprehension accumulates; in place, if nobody else holds it.
+/// Inserts entries into the accumulator map of a comprehension, in place if it is not shared.
 pub(crate) fn insert<'a>(mut arguments: Vec<Value<'a>>) -> Result<Value<'a>> {
     let more = arguments.split_off(arguments.len().min(1));
     let Some(Value::Map(mut map)) = arguments.pop() else {

@@ -1,4 +1,4 @@
-//! Values that may be absent.
+//! The optional library.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Quantities: `1.5Gi`, `100m`.
+//! The quantity library: `1.5Gi`, `100m`.
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,7 @@ use crate::value::Value;
 /// An amount.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Quantity {
-    /// In billionths: more exact than quantities are kept.
+    /// In billionths, the precision of quantities.
     amount: i128,
     /// Whether it is written as a whole number: `1000m` is not.
     whole: bool,
@@ -117,7 +117,7 @@ fn parse(text: &str) -> std::result::Result<Quantity, &'static str> {
     };
     let letters = suffix.trim_end_matches(|digit: char| digit.is_ascii_digit());
     let letters = letters.strip_suffix(['-', '+']).unwrap_or(letters);
-    // Digits are asked for, but nobody checks that there are some.
+    // Kubernetes' parser wants digits after these letters, but does not check that there are any.
     if text.is_empty() || !letters.chars().all(|letter| "eEinumkKMGTP".contains(letter)) {
         return Err(WRONG);
     }

@@ -19,19 +19,19 @@ pub(super) fn find(name: &str) -> Option<Implementation> {
     Some(found)
 }
 
-/// Compiles a pattern; what Go refuses is refused, and what would take too long to make.
+/// Compiles a pattern; fails for those that Go refuses, or that would be too expensive to compile.
 pub(crate) fn compile_pattern(pattern: &str) -> std::result::Result<Pattern, String> {
     repeats::states(pattern).map_err(|cause| format!("error parsing regexp: {cause}"))?;
     cambium_schema::compile_pattern(pattern)
 }
 
-/// What it costs to compile a pattern that is not known before, beside what Kubernetes counts: nothing, unless it is large.
+/// The additional cost of compiling a dynamic pattern, beyond Kubernetes': zero unless it is large.
 pub(crate) fn compilation(pattern: &str) -> u64 {
     repeats::states(pattern).map_or(0, |states| states.saturating_sub(64))
 }
 
-/// What it costs to match a text, beside what Kubernetes counts: nothing, unless the pattern is large for its length. At worst, all of its
-/// states are looked at for each byte.
+/// The additional cost of a match, beyond Kubernetes': zero unless the pattern has many states for its length. At worst,
+/// all states are visited for each byte.
 pub(crate) fn matching(pattern: &Pattern, text: &str, counted: u64) -> u64 {
     let worst = (text.len() as u64).saturating_mul(per_byte(pattern));
     worst.saturating_sub(counted.saturating_mul(4))
@@ -51,7 +51,7 @@ fn compiled<'a>(name: &str, arguments: &[Value<'a>]) -> Result<Value<'a>> {
     apply_compiled(name, &compile_pattern(pattern), arguments)
 }
 
-/// Applies a pattern that may not be one.
+/// Applies a pattern that may have failed to compile.
 pub(crate) fn apply_compiled<'a>(
     name: &str,
     pattern: &std::result::Result<Pattern, String>,
@@ -84,7 +84,7 @@ pub(crate) fn apply_regex<'a>(name: &str, pattern: &Pattern, arguments: &[Value<
     }
 }
 
-/// How many bytes behind a match are looked at as soon as a value is.
+/// Bytes after a match that are searched per visited value.
 const SEARCHED: usize = 256;
 
 fn all<'a>(pattern: &Pattern, text: &str, most: usize) -> Result<Value<'a>> {

@@ -1,4 +1,4 @@
-//! Semantic versions; and the comparisons that they share with quantities.
+//! The semver library, and comparisons shared with quantities.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ enum Part {
 }
 
 impl Semver {
-    /// Which version comes first. What a version was built from does not count.
+    /// Compares versions, ignoring build metadata.
     pub(crate) fn cmp(&self, other: &Self) -> Ordering {
         self.numbers.cmp(&other.numbers).then_with(|| {
             match (self.before.is_empty(), other.before.is_empty()) {

@@ -1,4 +1,4 @@
-//! Lists as sets.
+//! The sets library.
 
 use super::Implementation;
 use super::operators::contains;

@@ -1,4 +1,4 @@
-//! What functions there are and what they take.
+//! Signatures of functions.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::table::{ROWS, Row};
 use crate::types::{Param, Type};
 
-/// How a function is called.
+/// The call style of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     /// `f(x)`
@@ -15,19 +15,19 @@ pub(crate) enum Style {
     Member,
 }
 
-/// One signature of a function.
+/// An overload of a function.
 #[derive(Debug)]
 pub(crate) struct Overload {
     pub(crate) id: &'static str,
     pub(crate) style: Style,
-    /// The arguments; for members, the target first.
+    /// The argument types; for member functions, the receiver first.
     pub(crate) arguments: Vec<Type>,
     pub(crate) result: Type,
     /// The type parameters it mentions.
     pub(crate) parameters: Vec<Param>,
 }
 
-/// The signatures of a function, and the name as a static one.
+/// The overloads of a function, and its static name.
 pub(crate) fn overloads(name: &str) -> Option<(&'static str, &'static [Overload])> {
     static FUNCTIONS: LazyLock<HashMap<&'static str, Vec<Overload>>> = LazyLock::new(|| {
         let mut functions: HashMap<&'static str, Vec<Overload>> = HashMap::new();

@@ -1,4 +1,4 @@
-//! Text. Positions are counted in characters.
+//! The strings library. Positions are in characters.
 
 use super::Implementation;
 use super::template::format;
@@ -6,7 +6,7 @@ use crate::error::{EvaluationError, Result, failure, no_such_overload};
 use crate::meter;
 use crate::value::{List, Text, Value};
 
-/// The longest text that an expression may make.
+/// Maximum length of a created string.
 const LONGEST: usize = 64 << 20;
 
 pub(super) fn find(name: &str) -> Option<Implementation> {
@@ -230,7 +230,7 @@ fn join<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>> {
     Ok(Value::text(text))
 }
 
-/// Text in double quotes, with what is special escaped.
+/// Quotes and escapes a string.
 fn quote(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');

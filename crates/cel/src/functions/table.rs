@@ -1,4 +1,4 @@
-//! Every function and operator that expressions have, as data: name, overload, how it is called, arguments, result.
+//! All functions and operators: name, overload, call style, argument and result types.
 
 use super::signature::Style::{self, Global, Member};
 

@@ -8,13 +8,13 @@ use crate::meter;
 use crate::types::Type;
 use crate::value::{List, Value};
 
-/// How many digits follow the point when nobody says.
+/// The default precision.
 const PRECISION: usize = 6;
 
-/// The most digits that anybody may ask for.
+/// The maximum precision.
 const MOST_PRECISION: usize = 1000;
 
-/// Fills in a template.
+/// Formats a template.
 pub(super) fn format<'a>(template: &str, values: &List<'a>) -> Result<Value<'a>> {
     let mut text = String::with_capacity(template.len());
     let mut rest = template.chars();
@@ -55,7 +55,7 @@ pub(super) fn format<'a>(template: &str, values: &List<'a>) -> Result<Value<'a>>
     Ok(Value::text(text))
 }
 
-/// What is wrong with a template for values of these types: the message, and which value it is about.
+/// Checks a template against argument types; returns the error message and the index of the argument.
 pub(crate) fn check(template: &str, types: &[&Type]) -> Option<(String, Option<usize>)> {
     let mut rest = template.chars();
     let mut used = 0;
@@ -287,7 +287,7 @@ fn grouped(value: f64, precision: usize) -> String {
     }
 }
 
-/// The precision is not heeded, upstream neither.
+/// Scientific notation; the precision is ignored, as upstream.
 fn scientific(value: f64) -> String {
     if !value.is_finite() {
         return grouped(value, PRECISION);

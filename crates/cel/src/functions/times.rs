@@ -1,4 +1,4 @@
-//! Points and spans of time.
+//! Timestamps and durations.
 
 use jiff::civil::{Date, DateTime, Weekday};
 use jiff::tz::{Offset, TimeZone};
@@ -73,7 +73,7 @@ fn zone(name: &str) -> Result<TimeZone> {
     }
 }
 
-/// A point in time, if it is in range.
+/// A timestamp, if it is in range.
 pub(super) fn timestamp<'a>(time: Option<Instant>) -> Result<Value<'a>> {
     match time {
         Some(time) => Ok(Value::Timestamp(time)),
@@ -81,17 +81,17 @@ pub(super) fn timestamp<'a>(time: Option<Instant>) -> Result<Value<'a>> {
     }
 }
 
-/// Whether a text is a point in time.
+/// Whether a string is a timestamp.
 pub(crate) fn is_timestamp(text: &str) -> bool {
     parse_timestamp(text).is_ok()
 }
 
-/// Whether a text is a span of time.
+/// Whether a string is a duration.
 pub(crate) fn is_duration(text: &str) -> bool {
     parse_duration(text).is_ok()
 }
 
-/// Reads `2006-01-02T15:04:05Z`, with a fraction and an offset if there are.
+/// Parses an RFC 3339 timestamp.
 pub(super) fn parse_timestamp(text: &str) -> std::result::Result<Instant, String> {
     let bytes = text.as_bytes();
     let shape = "dddd-dd-ddTdd:dd:dd";
@@ -131,7 +131,7 @@ pub(super) fn parse_timestamp(text: &str) -> std::result::Result<Instant, String
     parsed.ok_or_else(|| "type conversion error from 'string' to 'google.protobuf.Timestamp'".to_owned())
 }
 
-/// Reads `1h30m`.
+/// Parses a Go duration: `1h30m`.
 pub(super) fn parse_duration(text: &str) -> std::result::Result<i64, String> {
     go_duration(text)
         .ok_or_else(|| "type conversion error from 'string' to 'google.protobuf.Duration'".to_owned())
@@ -185,7 +185,7 @@ fn go_duration(text: &str) -> Option<i64> {
     i64::try_from(total * sign).ok()
 }
 
-/// Reads a span of time of an object: as Go writes it, or in words (`3 days`).
+/// Parses a value of format `duration`: a Go duration, or words (`3 days`).
 pub(crate) fn parse_format_duration(text: &str) -> Option<i64> {
     if let Some(duration) = go_duration(text) {
         return Some(duration);
@@ -227,7 +227,7 @@ fn unit_in_words(unit: &str) -> Option<i64> {
         .map(|(_, _, unit)| unit)
 }
 
-/// Reads a day of an object.
+/// Parses a value of format `date`.
 pub(crate) fn parse_date(text: &str) -> Option<Instant> {
     if cambium_schema::check_format("date", text) != Some(true) {
         return None;
@@ -236,7 +236,7 @@ pub(crate) fn parse_date(text: &str) -> Option<Instant> {
     Instant::at(date.into(), 0)
 }
 
-/// Reads a point in time of an object, which is less strict than expressions are.
+/// Parses a value of format `date-time`, less strictly than `timestamp()`.
 pub(crate) fn parse_format_timestamp(text: &str) -> Option<Instant> {
     parse_timestamp(&text.to_uppercase()).ok().or_else(|| {
         let parsed: jiff::Timestamp = text.parse().ok()?;

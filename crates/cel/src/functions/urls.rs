@@ -1,4 +1,4 @@
-//! URLs: absolute ones, or absolute paths.
+//! The URL library: absolute URLs and absolute paths.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use super::Implementation;
 use crate::error::{Result, failure, no_such_overload};
 use crate::value::{Key, Map, Text, Value};
 
-/// A URL, taken apart.
+/// A parsed URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Url {
     scheme: String,
@@ -50,7 +50,7 @@ fn is_url(text: &str) -> bool {
     cambium_schema::check_format("uri", text) == Some(true)
 }
 
-/// Why a text is no URL, where the reason is the host.
+/// The reason of Go's parse error for an invalid host.
 fn cause(text: &str) -> String {
     let host = text.split_once("://").map_or("", |(_, rest)| rest);
     let host = &host[..host.find(['/', '?', '#']).unwrap_or(host.len())];

@@ -16,22 +16,22 @@ use crate::types::Type;
 /// Whether a policy has parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Params {
-    /// It has none: `params` is not known.
+    /// None: `params` is undeclared.
     Absent,
-    /// It may have some: `params` is an object, or null.
+    /// `paramKind` is set: `params` is an object or null.
     Declared,
 }
 
-/// What an expression is for, which says what it must give.
+/// The purpose of an expression, which decides its result type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// Whether something holds.
+    /// A condition: boolean.
     Condition,
-    /// A text; the authorizer cannot be asked.
+    /// A message: string; without the authorizer.
     Message,
-    /// A text, or null.
+    /// An audit annotation: string or null.
     Annotation,
-    /// Whatever it is.
+    /// A variable: any type.
     Variable,
     /// A configuration to apply: `Object{…}`.
     ApplyConfiguration,
@@ -39,24 +39,24 @@ pub enum Purpose {
     JsonPatch,
 }
 
-/// Why an expression cannot be used.
+/// A compile problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
-    /// Whoever wrote it is wrong.
+    /// An invalid expression.
     Invalid(String),
-    /// It is sound, and fails all the same.
+    /// A valid expression that failed to compile.
     Internal(String),
 }
 
 impl Problem {
-    /// What is wrong, as text.
+    /// The error message.
     pub fn detail(&self) -> &str {
         match self {
             Self::Invalid(detail) | Self::Internal(detail) => detail,
         }
     }
 
-    /// The problem of the field that holds the expression.
+    /// The field error for the field of the expression.
     pub fn at(self, path: FieldPath, source: &str) -> FieldError {
         match self {
             Self::Invalid(detail) => FieldError::invalid(path, &Json::from(source), detail),
@@ -70,7 +70,7 @@ impl Problem {
     }
 }
 
-/// An expression of a policy: ready to run, or the reason why it is not.
+/// A compiled expression of a policy, or its problem.
 #[derive(Debug)]
 pub struct Expression {
     pub(super) source: String,
@@ -78,7 +78,7 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// Why it does not compile, if it does not.
+    /// The compile problem, if any.
     pub fn problem(&self) -> Option<&Problem> {
         self.program.as_ref().err()
     }
@@ -88,20 +88,20 @@ impl Expression {
 #[derive(Debug, Default)]
 pub struct Variables(pub(super) Vec<NamedProgram>);
 
-/// Compiles the expressions of one policy, in which later ones may refer to the variables that were added before.
+/// Compiles the expressions of a policy; expressions may refer to variables added before them.
 #[derive(Debug)]
 pub struct Compiler {
     seen: Seen,
     variables: Vec<NamedProgram>,
-    /// How deep each variable nests, with those that it mentions.
+    /// The nesting depth of each variable, including those that it references.
     nesting: BTreeMap<String, usize>,
 }
 
-/// What it takes to get from an expression to a variable, as levels of nesting.
+/// Levels of nesting added by a reference to a variable.
 const HOP: usize = 4;
 
 impl Compiler {
-    /// For a policy with variables, be they none.
+    /// A compiler for a policy with variables.
     pub fn new(params: Params) -> Self {
         Self {
             seen: Seen {
@@ -112,7 +112,7 @@ impl Compiler {
         }
     }
 
-    /// For expressions that know nothing of variables.
+    /// A compiler for expressions without variables.
     pub fn alone(params: Params) -> Self {
         Self {
             seen: Seen {
@@ -126,10 +126,10 @@ impl Compiler {
         }
     }
 
-    /// Adds a variable. One that does not compile is known all the same, but to mention it is an error.
+    /// Adds a variable. One that does not compile is declared, too; referencing it is an error.
     ///
     /// # Errors
-    /// Why it does not compile.
+    /// If it does not compile.
     pub fn add_variable(&mut self, name: &str, source: &str) -> Result<(), Problem> {
         // A second one could mention the first, and so itself.
         if self.seen.knows(name) {
@@ -160,12 +160,12 @@ impl Compiler {
         }
     }
 
-    /// What is wrong with an expression.
+    /// Checks an expression.
     pub fn check(&self, source: &str, purpose: Purpose) -> Option<Problem> {
         self.program(source, purpose).err()
     }
 
-    /// How deep an expression nests, with the variables that it mentions.
+    /// The nesting depth of an expression, including the variables that it references.
     fn nesting_of(&self, program: &Program) -> usize {
         let mentions = program.mentions();
         let deepest = match mentions.whole {
@@ -179,7 +179,7 @@ impl Compiler {
         program.nesting() + deepest.map_or(0, |deepest| deepest + HOP)
     }
 
-    /// The variables that were added.
+    /// The added variables.
     pub fn into_variables(self) -> Variables {
         Variables(self.variables)
     }
@@ -194,7 +194,7 @@ impl Compiler {
             _ => Vocabulary::Plain,
         };
         match compile(source, &declarations(&seen, vocabulary)) {
-            // Nobody writes that by hand; what evaluates it must not run out of stack.
+            // Evaluation is recursive: deeper nesting could overflow the stack.
             Ok(program) if self.nesting_of(&program) > MOST_TOGETHER => Err(Problem::Invalid(
                 "compilation failed: variables refer to each other too deeply".to_owned(),
             )),
@@ -216,7 +216,7 @@ impl Compiler {
 }
 
 impl Purpose {
-    /// What is wanted in place of a type that will not do.
+    /// The expected type, if a result type does not fit the purpose.
     fn refuses(self, ty: &Type) -> Option<&'static str> {
         let is_message = |ty: &Type, name: &str| matches!(ty, Type::Message(message) if **message == *name);
         let (fits, wanted) = match self {
@@ -237,7 +237,7 @@ impl Purpose {
     }
 }
 
-/// The type under which others see a variable: of objects, nothing is known.
+/// The declared type of a variable for other expressions: objects are `dyn`.
 pub(super) fn composed_type(ty: &Type) -> Type {
     match ty {
         Type::Bool
@@ -255,7 +255,7 @@ pub(super) fn composed_type(ty: &Type) -> Type {
     }
 }
 
-/// The name under which a type is declared, which is not always the one that type errors show.
+/// The declaration name of a type, which differs from its name in type errors for some types.
 fn declared_name(ty: &Type) -> String {
     match ty {
         Type::Null => "null_type".to_owned(),

@@ -1,4 +1,4 @@
-//! The types of what expressions see.
+//! Variable declarations of policy expressions.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -8,17 +8,17 @@ use crate::declare::{Declared, Object};
 use crate::program::Declarations;
 use crate::types::Type;
 
-/// Where the value of each variable is given. One that an expression may not see has no name there.
+/// The number of variable slots. Undeclared variables have no name.
 pub(super) const PLACES: usize = 8;
 
-/// What an expression may see.
+/// The variables of an expression.
 #[derive(Debug, Clone)]
 pub(super) struct Seen {
     /// The type of `object` and `oldObject`.
     pub(super) object: Type,
     pub(super) params: Option<Type>,
     pub(super) authorizer: Authorizer,
-    /// The types of the variables; nothing, if `variables` is not known at all.
+    /// The types of composited variables; `None` if `variables` is undeclared.
     pub(super) variables: Option<Arc<Object>>,
 }
 
@@ -45,13 +45,13 @@ pub(super) fn no_variables() -> Arc<Object> {
     })
 }
 
-/// What an expression may ask.
+/// The authorizer of an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Authorizer {
     None,
-    /// Anything but what the request is about.
+    /// Without `requestResource`.
     General,
-    /// Anything.
+    /// With `requestResource`.
     Full,
 }
 

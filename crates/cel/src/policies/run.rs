@@ -1,4 +1,4 @@
-//! Runs the expressions of a policy on one request.
+//! Evaluates the expressions of a policy on a request.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,24 +12,24 @@ use crate::functions::{Authorize, Check};
 use crate::meter;
 use crate::value::{Made, Value};
 
-/// What expressions are asked about. What is absent is null.
+/// The inputs of expressions. Absent ones are null.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Inputs<'a> {
-    /// The object as it would become; absent when it is deleted.
+    /// `object`; absent on delete.
     pub object: Option<&'a Json>,
-    /// The object as it is; absent when it is created.
+    /// `oldObject`; absent on create.
     pub old_object: Option<&'a Json>,
-    /// The request, as an `AdmissionRequest` without the objects.
+    /// `request`: an AdmissionRequest without the objects.
     pub request: Option<&'a Json>,
-    /// The object's namespace; absent when it has none.
+    /// `namespaceObject`; absent for cluster-scoped objects.
     pub namespace: Option<&'a Json>,
-    /// The parameters.
+    /// `params`.
     pub params: Option<&'a Json>,
-    /// Who answers questions about rights; without, to ask is an error.
+    /// `authorizer`; without one, a check is an error.
     pub authorizer: Option<&'a dyn Authorize>,
 }
 
-/// The budget was not enough; nothing more is known.
+/// The cost budget was exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutOfBudget;
 
@@ -44,20 +44,20 @@ impl fmt::Display for OutOfBudget {
 /// One operation of a JSON patch.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PatchOperation {
-    /// `add`, `remove`, `replace`, `move`, `copy` or `test`; anything else is refused when it is carried out.
+    /// `add`, `remove`, `replace`, `move`, `copy` or `test`; others fail when applied.
     pub op: String,
-    /// Where.
+    /// `path`.
     pub path: String,
-    /// From where, for `move` and `copy`.
+    /// `from`, for `move` and `copy`.
     pub from: String,
-    /// What, if anything.
+    /// `value`.
     pub value: Option<Json>,
 }
 
-/// What an expression gives, or why it gives nothing.
+/// The value of an expression, an evaluation error, or an exceeded budget.
 pub type Outcome<T> = Result<Result<T, String>, OutOfBudget>;
 
-/// Expressions that are run together: variables are evaluated once, and all share one budget.
+/// An evaluation of several expressions, with shared variables and cost budget.
 #[derive(Debug)]
 pub struct Run<'a> {
     values: [Option<Value<'a>>; PLACES],
@@ -66,7 +66,7 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// Begins.
+    /// Starts an evaluation.
     pub fn new(variables: &'a Variables, inputs: &Inputs<'a>, budget: i64) -> Self {
         let json = |json: Option<&'a Json>| Some(json.map_or(Value::Null, Value::dynamic));
         let text = |place: &str| {
@@ -98,17 +98,17 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What is left.
+    /// The remaining budget.
     pub fn budget(&self) -> i64 {
         self.budget
     }
 
-    /// Whether a condition holds; what is neither true nor false does not.
+    /// Evaluates a condition; a non-boolean is false.
     pub fn holds(&mut self, expression: &'a Expression) -> Outcome<bool> {
         self.with(expression, |value| Ok(matches!(value, Value::Bool(true))))
     }
 
-    /// A text; nothing, if it gives null or something else.
+    /// Evaluates a string; `None` for other values.
     pub fn text(&mut self, expression: &'a Expression) -> Outcome<Option<String>> {
         self.with(expression, |value| match value {
             Value::String(text) => Ok(Some(text.to_string())),
@@ -116,7 +116,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// A configuration to apply.
+    /// Evaluates an apply configuration.
     pub fn configuration(&mut self, expression: &'a Expression) -> Outcome<Json> {
         self.with(expression, |value| match value {
             Value::Made(made) => {
@@ -130,7 +130,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// The operations of a JSON patch.
+    /// Evaluates a JSON patch.
     pub fn patch(&mut self, expression: &'a Expression) -> Outcome<Vec<PatchOperation>> {
         self.with(expression, |value| {
             let Value::List(list) = value else {

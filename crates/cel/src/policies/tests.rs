@@ -1,4 +1,4 @@
-//! Expressions of policies, with what a real API server (1.36) says about them.
+//! Policy expressions, with the results of a real API server (1.36).
 
 use serde_json::{Value as Json, json};
 

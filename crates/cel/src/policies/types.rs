@@ -1,4 +1,4 @@
-//! Type checking: what is wrong with an expression once the kind is known that it is for.
+//! Type checking of policy expressions against a kind.
 
 use cambium_schema::Schema;
 
@@ -9,14 +9,14 @@ use crate::declare::{Place, declare};
 use crate::program::check_types;
 use crate::types::Type;
 
-/// What the expressions of a policy are checked against: one kind of objects, and perhaps one of parameters.
+/// The kinds that a policy's expressions are checked against: objects, and optionally parameters.
 #[derive(Debug)]
 pub struct TypeCheck {
     seen: Seen,
 }
 
 impl TypeCheck {
-    /// For objects of a kind, by its name and the shape of its objects.
+    /// A check for a kind, by name and schema.
     pub fn new((kind, schema): (&str, &Schema)) -> Self {
         Self {
             seen: Seen {
@@ -28,21 +28,21 @@ impl TypeCheck {
         }
     }
 
-    /// With parameters of a kind; of one that is not there, nothing is known.
+    /// Adds the kind of parameters; an unknown kind is `dyn`.
     #[must_use]
     pub fn with_params(mut self, kind: Option<(&str, &Schema)>) -> Self {
         self.seen.params = Some(kind.map_or(Type::Dyn, |(kind, schema)| object_type(kind, schema)));
         self
     }
 
-    /// Adds a variable, which later expressions may mention; one that is wrong can be anything.
+    /// Adds a variable for later expressions; one with errors is `dyn`.
     pub fn add_variable(&mut self, name: &str, source: &str) {
         let ty = check_types(source, &declarations(&self.seen, Vocabulary::Plain));
         let ty = ty.map_or(Type::Dyn, |ty| composed_type(&ty));
         self.seen.add_variable(name, ty);
     }
 
-    /// What is wrong with an expression.
+    /// Type checks an expression; returns the errors.
     pub fn check(&self, source: &str) -> Option<String> {
         let checked = check_types(source, &declarations(&self.seen, Vocabulary::Plain));
         checked.err().map(|problems| problems.to_string())

@@ -1,4 +1,4 @@
-//! Checks the rules of a schema before any object is judged by them.
+//! Validates the rules of a schema.
 
 use cambium_schema::{Additional, ErrorKind, FieldError, FieldPath, JsonType, ListType, Rule, Schema};
 use serde_json::{Value, json};
@@ -7,8 +7,8 @@ use super::compile::{CompiledRule, compile_rule, declare_self};
 use crate::declare::Place;
 use crate::limits::{ESTIMATED_RULE_LIMIT, ESTIMATED_TOTAL_LIMIT};
 
-/// Checks that all rules of a schema compile, that they are not too expensive, and that they use `oldSelf` only where
-/// old values can be told. `at` is where the schema is.
+/// Checks that all rules of a schema compile, are within the cost limits, and use `oldSelf` only where old values
+/// correlate. `at` is the path of the schema.
 pub fn check_schema_rules(schema: &Schema, at: &FieldPath) -> Vec<FieldError> {
     let mut checker = Checker::default();
     let root = Scope {
@@ -23,15 +23,15 @@ pub fn check_schema_rules(schema: &Schema, at: &FieldPath) -> Vec<FieldError> {
 struct Checker {
     errors: Vec<FieldError>,
     total: u64,
-    /// The rules that cost the most, the most expensive first.
+    /// The most expensive rules, in descending order.
     expensive: Vec<(FieldPath, u64)>,
 }
 
-/// What the way to a schema says about its values.
+/// The context of a schema.
 struct Scope {
-    /// How many there can be; nothing, if nobody limits them.
+    /// The maximum number of values; `None` if unbounded.
     cardinality: Option<u64>,
-    /// The list inside which old values cannot be told.
+    /// The enclosing list whose items do not correlate.
     uncorrelatable: Option<FieldPath>,
 }
 
@@ -173,7 +173,7 @@ fn too_expensive(what: &str, cost: u64, limit: u64) -> String {
     )
 }
 
-/// A rule is shown as a whole, with the names that its fields have inside the API server.
+/// An error that prints the rule as upstream's Go struct.
 fn invalid(path: FieldPath, rule: &Rule, detail: &str) -> FieldError {
     let fields = [
         ("Rule", json!(rule.rule)),

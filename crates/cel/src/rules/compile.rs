@@ -1,4 +1,4 @@
-//! Compiles one rule of one schema.
+//! Compiles a rule of a schema.
 
 use cambium_schema::{FieldPath, Rule, Schema, rule_field_path};
 
@@ -11,14 +11,14 @@ use crate::types::Type;
 pub(super) const SELF: &str = "self";
 pub(super) const OLD_SELF: &str = "oldSelf";
 
-/// A rule that may run; or why it may not.
+/// A compiled rule, or its error.
 #[derive(Debug)]
 pub(super) struct CompiledRule {
     pub(super) rule: Rule,
-    /// Nothing, if the rule is empty.
+    /// `None` for an empty rule.
     pub(super) program: Option<Result<Program, String>>,
     pub(super) message: Option<Result<Program, String>>,
-    /// Which field to blame, relative to the value.
+    /// The `fieldPath` of errors, relative to the value.
     pub(super) field_path: Option<FieldPath>,
 }
 
@@ -34,7 +34,7 @@ impl CompiledRule {
         self.rule.optional_old_self == Some(true)
     }
 
-    /// The most that the rule can cost each time.
+    /// The estimated cost of one evaluation.
     pub(super) fn estimated_cost(&self) -> u64 {
         match &self.program {
             Some(Ok(program)) => program.estimated_cost(),
@@ -43,7 +43,7 @@ impl CompiledRule {
     }
 }
 
-/// What a schema declares for its rules; nothing, if rules cannot see its values.
+/// The declaration of `self`; `None` if CEL does not expose the value.
 pub(super) fn declare_self(schema: &Schema, place: Place) -> Option<Declared> {
     declare(schema, place, "selfType")
 }

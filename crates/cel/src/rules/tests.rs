@@ -1,4 +1,4 @@
-//! Rules and objects, with what a real API server (1.36) says about them.
+//! Rules and objects, with the results of a real API server (1.36).
 
 use cambium_schema::{FieldPath, Schema, parse};
 use serde_json::{Value, json};
@@ -243,7 +243,7 @@ fn the_budget_is_for_the_whole_object() {
     );
 }
 
-/// What one rule says about an object, its cost included.
+/// The result of a rule on an object, with its cost.
 fn judged_spec(rule: &str, object: &Value) -> String {
     let properties = json!({
         "s": {"type": "string"},

@@ -1,4 +1,4 @@
-//! Judges an object by the rules of its schema.
+//! Evaluates the rules of a schema on an object.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -16,34 +16,34 @@ use crate::limits::{MAX_MESSAGE_BYTES, RULES_BUDGET};
 use crate::program::Program;
 use crate::value::Value;
 
-/// The rules of a schema, ready to run.
+/// The compiled rules of a schema.
 #[derive(Debug)]
 pub struct CompiledRules {
     schema: Arc<Schema>,
-    /// By the address of the schema they belong to, which is held by `schema`.
+    /// By the address of their schema, which `schema` keeps alive.
     by_schema: HashMap<usize, Vec<CompiledRule>>,
     costly: bool,
 }
 
-/// What a rule may be estimated to cost before it is much work for a small object, too.
+/// Estimated cost above which a rule may take long even on a small object.
 const COSTLY: u64 = 100_000;
 
-/// What the rules say about an object.
+/// The result of the rules.
 #[derive(Debug, Default, PartialEq)]
 pub struct Judgement {
-    /// Why it is not acceptable.
+    /// Failures.
     pub errors: Vec<FieldError>,
-    /// What is wrong with parts that did not change, and is therefore forgiven.
+    /// Ratcheted failures of unchanged parts.
     pub warnings: Vec<FieldError>,
 }
 
 impl CompiledRules {
-    /// Compiles all rules of a schema. A rule that does not compile is an error of every object.
+    /// Compiles all rules of a schema. A rule that does not compile is reported as an error of every object.
     pub fn compile(schema: &Schema) -> Self {
         Self::of(Arc::new(schema.clone()))
     }
 
-    /// As [`CompiledRules::compile`], of a schema that is shared.
+    /// As [`CompiledRules::compile`], for a shared schema.
     pub fn of(schema: Arc<Schema>) -> Self {
         let mut by_schema = HashMap::new();
         if schema.has_rules() {
@@ -58,24 +58,25 @@ impl CompiledRules {
         }
     }
 
-    /// Whether there is any rule at all.
+    /// Whether there are no rules.
     pub fn is_empty(&self) -> bool {
         self.by_schema.is_empty()
     }
 
-    /// Whether judging even a small object may be much work.
+    /// Whether validating even a small object may take long.
     pub fn may_take_long(&self) -> bool {
         self.costly
     }
 
-    /// What is wrong with an object; with the old one, if it is updated.
+    /// Validates an object; `old` is the old object of an update.
     pub fn validate(&self, new: &Json, old: Option<&Json>) -> Vec<FieldError> {
         self.judge(new, old, &FieldPath::root()).errors
     }
 
-    /// As [`CompiledRules::validate`], with what is forgiven, and for an object that is somewhere.
+    /// As [`CompiledRules::validate`], with ratcheted failures, and paths relative to `at`.
     pub fn judge(&self, new: &Json, old: Option<&Json>, at: &FieldPath) -> Judgement {
         let mut judge = Judge {
+            // One budget for all rules of an object, as upstream: rules after the one that exceeds it are not run.
             budget: RULES_BUDGET,
             judgement: Judgement::default(),
         };
@@ -161,6 +162,7 @@ impl Judge {
             }
             Some(Ok(program)) => program,
         };
+        // A transition rule does not apply where no old value correlates: on create, and for new list items.
         if rule.uses_old() && old.is_none() && !rule.old_is_optional() {
             return ControlFlow::Continue(());
         }
@@ -265,7 +267,7 @@ impl Judge {
         }
     }
 
-    /// What the message expression says: nothing, if it says nothing useful. An error ends all judging.
+    /// Evaluates the message expression; `None` if the message is unusable. An error aborts validation.
     fn message(
         &mut self,
         program: &Program,
@@ -320,7 +322,7 @@ fn type_name(schema: &Schema) -> &'static str {
     }
 }
 
-/// An error that shows the value's type in place of the value.
+/// An error that prints the value's type instead of the value.
 fn of_type(site: &RuleSite<'_>, detail: String) -> FieldError {
     let value = Json::String(type_name(site.schema).to_owned());
     FieldError::invalid(site.path.clone(), &value, detail)

@@ -1,4 +1,4 @@
-//! When two values are equal, and how they compare.
+//! Equality and ordering of values.
 
 use std::cmp::Ordering;
 
@@ -8,7 +8,7 @@ use super::Value;
 use crate::error::{Result, no_such_overload};
 use crate::meter;
 
-/// Whether two values are equal; values of different types are not, but numbers are compared as numbers.
+/// Whether two values are equal: different types never are, but numbers compare across types.
 pub(crate) fn equal<'a>(a: &Value<'a>, b: &Value<'a>) -> Result<bool> {
     meter::visit(weight(a))?;
     let same = match (a, b) {
@@ -42,7 +42,7 @@ pub(crate) fn equal<'a>(a: &Value<'a>, b: &Value<'a>) -> Result<bool> {
     Ok(same)
 }
 
-/// How many values it is as much as to look at one.
+/// The visits that a value counts as.
 fn weight(value: &Value<'_>) -> u64 {
     match value {
         Value::String(text) => 1 + text.len() as u64 / 256,
@@ -52,7 +52,7 @@ fn weight(value: &Value<'_>) -> u64 {
     }
 }
 
-/// How many values there are in one that no schema knows.
+/// The number of nested values of a schemaless value.
 pub(super) fn values(json: &Json) -> u64 {
     match json {
         Json::Array(items) => 1 + items.iter().map(values).sum::<u64>(),
@@ -62,7 +62,7 @@ pub(super) fn values(json: &Json) -> u64 {
     }
 }
 
-/// How two values compare, if they do.
+/// Compares two values, if they are comparable.
 pub(crate) fn compare(a: &Value<'_>, b: &Value<'_>) -> Option<Ordering> {
     match (a, b) {
         (Value::Bool(a), Value::Bool(b)) => Some(a.cmp(b)),

@@ -1,10 +1,10 @@
-//! Points in time, over the whole range that expressions have: the years 1 to 9999.
+//! Timestamps from year 1 to 9999.
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-/// A point in time. Remembers the offset it was written with, which only shows.
+/// A timestamp, with its original offset for printing.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Instant {
     /// Since 1970.
@@ -46,7 +46,7 @@ impl Instant {
         Self::new(self.nanoseconds + by, self.offset)
     }
 
-    /// What clocks in a time zone show.
+    /// The wall-clock time in a time zone.
     pub(crate) fn clock(self, zone: &TimeZone) -> DateTime {
         // The time zones' own range ends a little earlier, where nothing changes any more.
         let near = self

@@ -1,4 +1,4 @@
-//! From JSON to values: as a schema types it, or as it comes.
+//! Converts JSON to values, typed by a schema or dynamic.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::error::{Result, failed, failure};
 use crate::functions::{decode_base64, parse_date, parse_format_duration, parse_format_timestamp};
 
 impl<'a> Value<'a> {
-    /// A value as it comes.
+    /// A dynamic value.
     pub(crate) fn dynamic(json: &'a Json) -> Self {
         match json {
             Json::Null => Self::Null,
@@ -27,7 +27,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A value as its schema types it.
+    /// A value typed by its schema.
     pub(crate) fn typed(json: &'a Json, schema: &'a Schema, place: Place) -> Result<Self> {
         if json.is_null() {
             return match schema.nullable {

@@ -1,4 +1,4 @@
-//! Lists: of an object, or made by an expression.
+//! Lists: of an object, or created by an expression.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use super::{Key, Value, equal};
 use crate::declare::Place;
 use crate::error::{Result, no_such_overload};
 
-/// A list. The schema says how it is compared and concatenated.
+/// A list. The schema decides how it is compared and concatenated.
 #[derive(Debug, Clone)]
 pub(crate) struct List<'a> {
     items: Items<'a>,
@@ -46,7 +46,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// How many items it has that are not those of an object.
+    /// The number of created items.
     pub(crate) fn made(&self) -> usize {
         match &self.items {
             Items::Json(_) => 0,
@@ -75,7 +75,7 @@ impl<'a> List<'a> {
         self.iter().collect()
     }
 
-    /// Adds an item at the end; in place, if nobody else holds the list.
+    /// Appends an item, in place if the list is not shared.
     pub(crate) fn push(&mut self, item: Value<'a>) -> Result<()> {
         if let Items::Json(_) = &self.items {
             self.items = Items::Owned(Arc::new(self.to_vec()?));
@@ -86,7 +86,7 @@ impl<'a> List<'a> {
         Ok(())
     }
 
-    /// Both lists, one after the other; sets and keyed lists merge.
+    /// Concatenates lists; list sets and list maps merge.
     pub(crate) fn concat(self, other: &List<'a>) -> Result<List<'a>> {
         let mut items = self.to_vec()?;
         match self.schema.map(|schema| &schema.list) {
@@ -119,7 +119,7 @@ impl<'a> List<'a> {
         })
     }
 
-    /// Whether both lists are equal, as the left one's schema has it.
+    /// Whether both lists are equal by the left one's schema.
     pub(crate) fn equals(&self, other: &List<'a>) -> Result<bool> {
         if self.len() != other.len() {
             return Ok(false);
@@ -148,13 +148,13 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Whether a schema types it, so that it can only be compared with lists.
+    /// Whether it is typed by a schema, so that it only compares with lists.
     pub(crate) fn is_typed(&self) -> bool {
         self.schema.is_some()
     }
 }
 
-/// Where the items of a set or a keyed list are, by what makes them the same.
+/// An index of the items of a list set or list map.
 struct Places<'a, 's> {
     keys: Option<&'s [Cow<'static, str>]>,
     found: BTreeMap<Vec<Option<Key<'a>>>, usize>,

@@ -1,4 +1,4 @@
-//! Values that expressions make by the name of a type, and what they look like as JSON.
+//! Messages constructed by expressions, and their JSON.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::error::{Result, failure};
 use crate::functions::{encode_base64, to_string};
 use crate::meter;
 
-/// A value with a named type.
+/// A message with its type name.
 #[derive(Debug, Clone)]
 pub(crate) struct Made<'a> {
     pub(crate) message: Arc<str>,
@@ -31,7 +31,7 @@ impl<'a> Made<'a> {
         Ok(true)
     }
 
-    /// Where the name of a part is not the place that it is at.
+    /// The parts whose type name does not match their path.
     pub(crate) fn misplaced(&self) -> Vec<String> {
         let mut problems = Vec::new();
         self.check_place(&self.message, &mut problems);
@@ -51,7 +51,7 @@ impl<'a> Made<'a> {
     }
 }
 
-/// Lists and maps on the way have no names.
+/// Checks a part; lists and maps add no name.
 fn check_place(value: &Value<'_>, place: &str, problems: &mut Vec<String>) {
     if meter::visit(1).is_err() {
         return;

@@ -1,4 +1,4 @@
-//! Maps and objects: of an object, or made by an expression.
+//! Maps and objects: of an object, or created by an expression.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -24,18 +24,18 @@ pub(crate) enum Map<'a> {
         fields: &'a Fields,
         schema: Option<(&'a Schema, Place)>,
     },
-    /// Made by an expression.
+    /// Created by an expression.
     Owned(Arc<BTreeMap<Key<'a>, Value<'a>>>),
 }
 
-/// What can be a key. Numbers are equal across their types.
+/// A map key. Numbers are equal across types.
 #[derive(Debug, Clone)]
 pub(crate) enum Key<'a> {
     Null,
     Bool(bool),
     Int(i64),
     Uint(u64),
-    /// Only if it is not whole.
+    /// Only non-integral values.
     Double(f64),
     String(Text<'a>),
 }

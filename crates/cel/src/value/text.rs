@@ -1,9 +1,9 @@
-//! Text that is borrowed from an object, or shared.
+//! Strings that are borrowed from an object, or shared.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Text that is cheap to copy.
+/// A string that is cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) enum Text<'a> {
     Borrowed(&'a str),

@@ -1,4 +1,4 @@
-//! Whatever the expression and whatever the value: an answer or an error, never a crash.
+//! Property tests: any expression on any value gives a result or an error, and never panics.
 
 use cambium_cel::policies::{Compiler, Inputs, Params, Purpose, Run};
 use cambium_cel::{Declarations, compile};
@@ -21,7 +21,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What only policies have.
+/// Functions that only policies have.
 const OF_POLICIES: [&str; 18] = [
     "Object{",
     "Object.a{",
@@ -43,7 +43,7 @@ const OF_POLICIES: [&str; 18] = [
     ", ",
 ];
 
-/// Text that often is an expression.
+/// Strings that are often valid expressions.
 fn expression() -> impl Strategy<Value = String> {
     texts(&[])
 }

@@ -1,3 +1,3 @@
-//! CEL, as Kubernetes judges it.
+//! Integration tests of CEL.
 
 mod laws;

@@ -1,4 +1,4 @@
-//! Composition functions that are built in, and the messages of the function protocol as JSON.
+//! Built-in composition functions, and the messages of the function protocol as JSON.
 //!
 //! A function gets what is observed and what the functions before it desire, and gives back what it desires. These three do so without a
 //! process, a socket or a clock, and are asked with the same messages as any other. The JSON form of the messages is that of Crossplane's

@@ -1,4 +1,4 @@
-//! From what a user wrote to the model, collecting everything that is wrong on the way.
+//! Parses a Composition, and collects all of its validation errors.
 
 mod checks;
 mod node;

@@ -1,4 +1,4 @@
-//! The composite resource, as far as its claim says what it is.
+//! The manifest of the composite resource that a claim applies.
 
 use super::policy;
 use crate::definition::Definition;

@@ -1,4 +1,4 @@
-//! Claims: what a namespace asks for, kept like the composite resource that is made for it.
+//! Claims: plans and statuses.
 //!
 //! ```text
 //!            spec, labels, annotations, selectors, policy; a pin

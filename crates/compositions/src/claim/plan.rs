@@ -1,4 +1,4 @@
-//! What is to be done about one claim.
+//! The plan of one claim: bind and sync, refuse, or delete.
 
 use super::manifest::{Manifest, external_name, generated_name, manifest};
 use super::{is_claim_of, policy};

@@ -1,4 +1,4 @@
-//! What a claim says.
+//! The status of a claim.
 
 use crate::composite::{Note, compact};
 use cambium_api::names::{condition, reason};

@@ -1,6 +1,6 @@
-//! What is to be done about a composite resource, before anything is known to have worked.
+//! The plan of one composite resource: which objects to garbage collect, which patch to record, which resources to apply.
 
-use super::conclude::Note;
+use super::status::Note;
 use super::wanted::Wanted;
 use crate::definition::Definition;
 use crate::select::{Fetched, Wish};
@@ -13,32 +13,32 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Whether kinds have namespaces, or why that is not known.
+/// Whether kinds are namespaced, or why that is unknown.
 pub type Scopes = BTreeMap<(String, String), Result<bool, String>>;
 
-/// All that a decision about a composite resource depends on.
+/// Everything that the plan of a composite resource depends on.
 pub struct Observed<'a> {
-    /// What defines it.
+    /// Its CompositeResourceDefinition.
     pub definition: &'a Definition,
     /// The composite resource.
     pub composite: &'a Value,
-    /// What it asked for.
+    /// The composition that it asks for.
     pub wish: &'a Wish,
-    /// What it got.
+    /// The revision that was selected for it.
     pub fetched: &'a Fetched,
-    /// What it should be composed of.
+    /// The resources that it should have.
     pub wanted: &'a [Wanted],
-    /// What there is of all that it refers to, and of all that it should be composed of.
+    /// The existing objects that it refers to, and those that have the names of wanted resources.
     pub live: &'a BTreeMap<Object, Value>,
     /// Whether kinds have namespaces.
     pub scopes: &'a Scopes,
-    /// Where the connection secret goes, if the composition says so.
+    /// The namespace of its connection secret, if the Composition has one.
     pub secret_namespace: Option<&'a str>,
-    /// What became of an object's manifest with this digest, where the API server has made something else of it.
+    /// How the API server has rewritten the manifest with this digest, if it has.
     pub became: &'a (dyn Fn(&Object, &str) -> Option<Became> + Sync),
 }
 
-/// What became of a manifest: the API server may rewrite values, and not know fields.
+/// How the API server has rewritten a manifest: defaulted or mutated values, and unknown fields.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Became {
     /// The object's generation since then.
@@ -54,19 +54,19 @@ impl Became {
     }
 }
 
-/// What is to be done about a composite resource, in this order.
+/// The plan of a composite resource, carried out in this order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
-    /// What it was composed of and is no longer, with the identities of those objects.
+    /// Objects that it is composed of no longer, with their UIDs: to be garbage collected.
     pub collect: Vec<(Object, String)>,
-    /// What the composite resource must say before anything is made: a merge patch.
+    /// A merge patch of the composite resource, written before anything is applied: references, finalizer, label.
     pub record: Option<Value>,
-    /// Every resource that can be made.
+    /// Resources to apply.
     pub resources: Vec<Apply>,
-    /// Resources that cannot be made, and why.
+    /// Resources that cannot be applied, and why.
     pub failed: Vec<(String, String)>,
-    /// The revision that it moves to, and the one that it leaves.
+    /// The revision that it leaves, and the one that it moves to.
     pub moved: Option<(Option<String>, String)>,
 }
 
@@ -76,7 +76,7 @@ impl Plan {
         !self.collect.is_empty() || self.resources.iter().any(|apply| !apply.settled)
     }
 
-    /// What to tell about the revision that it moves to.
+    /// The event about the move to another revision.
     pub fn moved_note(&self) -> Option<Note> {
         let text = match self.moved.as_ref()? {
             (Some(from), to) => format!("Moved from composition revision {from} to {to}"),
@@ -86,19 +86,19 @@ impl Plan {
     }
 }
 
-/// A resource that should be there.
+/// A wanted resource.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Apply {
-    /// What the composition calls it.
+    /// The name of the resource in the Composition.
     pub name: String,
-    /// Which object.
+    /// The object.
     pub object: Object,
     /// Its manifest.
     pub manifest: Value,
     /// The first digits of the manifest's digest.
     pub digest: String,
-    /// Whether it is as it should be.
+    /// Whether the object has all of the manifest already.
     pub settled: bool,
     /// If it is: the paths of fields that its kind does not know, and that were left out.
     pub ignored: Vec<String>,
@@ -125,7 +125,7 @@ fn sha256(text: &str) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Decides about one composite resource.
+/// Plans one reconcile of a composite resource.
 pub fn plan(observed: &Observed<'_>) -> Plan {
     let mut plan = Plan::default();
     let composite = observed.composite;
@@ -255,13 +255,13 @@ fn may_be<'a>(observed: &Observed<'_>, apply: &Apply, unmarked: &[&'a Object]) -
 
 fn lost_mark(object: &Object) -> String {
     format!(
-        "{object} does not say which resource it is, and is neither deleted nor replaced; annotate it with {}: NAME, as the composition calls it, or delete it",
+        "{object} has lost its resource name, and is neither deleted nor replaced; annotate it with {}: NAME, the name of its resource in the Composition, or delete it",
         annotation::COMPOSITION_RESOURCE_NAME
     )
 }
 
-/// What is to be done about a composite resource that could not be composed: it says what it uses, and what it is composed of stays.
-pub fn selection(observed: &Observed<'_>) -> Plan {
+/// The plan of a composite resource that cannot be composed: it records the revision that was selected, and composed resources are unchanged.
+pub fn plan_selection(observed: &Observed<'_>) -> Plan {
     let layout = observed.definition.layout();
     let known = layout.get(observed.composite, Field::ResourceRefs);
     let references = known.and_then(Value::as_array).cloned().unwrap_or_default();
@@ -317,13 +317,13 @@ fn place(observed: &Observed<'_>, wanted: &Wanted, mut manifest: Value) -> Resul
                 .as_str()
                 .is_none_or(str::is_empty) =>
         {
-            let why = format!("{} is in a namespace, and metadata.namespace says none", kind.1);
+            let why = format!("{} is namespaced, and metadata.namespace is empty", kind.1);
             return Err(cannot(why));
         }
         Some(Ok(true)) => {}
         Some(Ok(false)) if own_namespace.is_some() => {
             let why = format!(
-                "{} is in no namespace; a composite resource in a namespace composes only what is in its namespace",
+                "{} is cluster-scoped; a namespaced composite resource composes only resources in its namespace",
                 kind.1
             );
             return Err(cannot(why));
@@ -394,9 +394,8 @@ fn reference(object: &Object, composite: &Value) -> Value {
     reference
 }
 
-/// What a composite resource says that cannot be composed yet: that it is ours, and what it would be composed by, if that is known. A merge
-/// patch.
-pub fn hold(layout: Layout, composite: &Value, fetched: Option<&Fetched>) -> Option<Value> {
+/// The merge patch of a composite resource that cannot be composed: the finalizer, and the Composition and revision that were selected, if any.
+pub fn selection_patch(layout: Layout, composite: &Value, fetched: Option<&Fetched>) -> Option<Value> {
     let fields = fetched.map_or_else(Vec::new, |fetched| chosen(layout, composite, fetched).0);
     patch(layout, composite, fields, finalizers(composite))
 }

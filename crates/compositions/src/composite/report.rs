@@ -1,12 +1,12 @@
-//! What composing has shown.
+//! The report of a composer, templates or functions: readiness, connection details, problems.
 
-use super::conclude::Note;
+use super::status::Note;
 use cambium_compositions_render::function::Condition;
 use cambium_compositions_render::{Composition, ConnectionDetails, ObservedResource, Readiness, observe};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What composing has shown, whoever composes.
+/// The report of templates or functions about their composite resource.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
     /// The composite resource, with what was patched into it.

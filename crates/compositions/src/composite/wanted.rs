@@ -1,4 +1,4 @@
-//! What a composite resource should be composed of.
+//! The wanted resources of a composite resource, rendered from templates.
 
 use super::Object;
 use crate::Layout;

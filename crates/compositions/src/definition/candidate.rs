@@ -1,23 +1,23 @@
-//! A CompositeResourceDefinition that is about to take effect, and everything that is checked before it does.
+//! A CompositeResourceDefinition that is about to take effect, and the checks before that.
 
 use super::{Definition, read};
 use crate::admission::Refused;
 use cambium_api::crossplane::CompositeResourceDefinition;
-use cambium_lineage::{self as lineage, Content, Digest, Findings, Lineage, Revision, Scheme};
+use cambium_lineage::{Digest, Lineage, Scheme, UnnamedCandidate, publish_unnamed};
 use serde_json::Value;
 
-/// A definition that is about to take effect.
+/// A CompositeResourceDefinition that is about to take effect.
 pub struct Candidate<'a> {
-    /// What it was before, where that is known.
+    /// The object before the update, where that is known.
     old: Option<&'a Value>,
     new: &'a Value,
     read: Result<Definition, Vec<Refused>>,
-    /// The definitions whose kinds it must leave alone.
+    /// The other definitions, whose kinds it must not take.
     others: Vec<&'a Definition>,
 }
 
 impl<'a> Candidate<'a> {
-    /// A definition, what it was before, and the others.
+    /// A definition, the object before the update, and the other definitions of the cluster.
     pub fn new(
         old: Option<&'a Value>,
         new: &'a Value,
@@ -38,14 +38,14 @@ impl<'a> Candidate<'a> {
         }
     }
 
-    /// What it means and what its author is told; or everything that speaks against it. Definitions have no revisions: what was there before is what
-    /// was published.
-    pub fn publish(self) -> Result<(Definition, Vec<String>), Vec<Refused>> {
+    /// The definition that takes effect, or everything that is wrong with it. CompositeResourceDefinitions have no revisions, so nothing counts as
+    /// published.
+    pub fn publish(self) -> Result<Definition, Vec<Refused>> {
         let published = Lineage::empty(self.name(), Scheme::ContentAddressed);
-        let found = lineage::publish(&published, &self).findings;
+        let refused = publish_unnamed(&published, &self).findings.refused;
         match self.read {
-            Ok(definition) if found.refused.is_empty() => Ok((definition, found.warnings)),
-            _ => Err(found.refused),
+            Ok(definition) if refused.is_empty() => Ok(definition),
+            _ => Err(refused),
         }
     }
 
@@ -53,13 +53,13 @@ impl<'a> Candidate<'a> {
         self.new["metadata"]["name"].as_str().unwrap_or_default()
     }
 
-    /// Claims that were offered, and are not any more.
+    /// Refuses to remove claim names.
     fn claims_taken_away(&self, definition: &Definition) -> Option<Refused> {
         let offered = self.old.is_some_and(|old| !old["spec"]["claimNames"].is_null());
         (offered && definition.claim_names().is_none()).then_some(Refused::ClaimsTakenAway)
     }
 
-    /// Kinds that it takes now, and that another definition of its group has.
+    /// Refuses kinds that another definition of its group has.
     fn kinds_taken(&self, definition: &Definition) -> Vec<Refused> {
         let same_group = self
             .others
@@ -98,33 +98,21 @@ impl<'a> Candidate<'a> {
     }
 }
 
-impl lineage::Candidate for Candidate<'_> {
+impl UnnamedCandidate for Candidate<'_> {
     type Refused = Refused;
 
-    fn content(&self) -> Content {
-        Content::new(Digest::of(&self.new["spec"]))
+    fn digest(&self) -> Digest {
+        Digest::of(&self.new["spec"])
     }
 
-    fn check(&self) -> Findings<Refused> {
+    fn check(&self) -> Vec<Refused> {
         let definition = match &self.read {
             Ok(definition) => definition,
-            Err(refused) => {
-                return Findings {
-                    refused: refused.clone(),
-                    warnings: Vec::new(),
-                };
-            }
+            Err(refused) => return refused.clone(),
         };
         let mut refused: Vec<Refused> = self.claims_taken_away(definition).into_iter().collect();
         refused.extend(self.kinds_taken(definition));
-        Findings {
-            refused,
-            warnings: definition.warnings().to_vec(),
-        }
-    }
-
-    fn conflict(&self, _: &Revision, _: Digest) -> Refused {
-        Refused::Exhausted
+        refused
     }
 
     fn exhausted(&self) -> Refused {

@@ -23,7 +23,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde_json::json;
 
-use super::meaning::Definition;
+use super::parsed::Definition;
 use crate::Layout;
 
 /// The CRD of the composite resource.

@@ -1,4 +1,4 @@
-//! What can be wrong with a definition.
+//! Validation errors of CompositeResourceDefinitions.
 
 use std::fmt;
 
@@ -53,7 +53,9 @@ pub enum Problem {
         names: Vec<String>,
     },
     /// The version that compositions are written for cannot be reached.
-    #[error("{path}.served: the referenceable version {name:?} must be served: composing reads it")]
+    #[error(
+        "{path}.served: the referenceable version {name:?} must be served: the manager reads composite resources at this version"
+    )]
     NotServed {
         /// Where the version is.
         path: FieldPath,
@@ -83,9 +85,7 @@ pub enum Problem {
         found: String,
     },
     /// A field that composition needs, with another meaning.
-    #[error(
-        "{path}: composition has a field of this name, of type {wanted}, not {found}: call yours something else"
-    )]
+    #[error("{path}: this field is reserved for composition, of type {wanted}, not {found}: rename it")]
     Reserved {
         /// Where the field is.
         path: FieldPath,

@@ -1,11 +1,11 @@
-//! From a definition as it was written to what it means.
+//! Validates a CompositeResourceDefinition.
 
 use std::collections::BTreeSet;
 
 use cambium_api::crossplane::{CompositeResourceDefinition, DefinitionVersion, Names, Scope};
 use cambium_schema::{FieldPath, names};
 
-use super::meaning::Definition;
+use super::parsed::Definition;
 use super::problem::{Problem, Problems};
 use super::schema;
 

@@ -1,13 +1,13 @@
-//! The whole schema of a composite resource or a claim: what the definition says, and what composition needs.
+//! The schema of a composite resource or a claim: that of the definition, merged with the standard fields.
 
 use cambium_api::crossplane::DefinitionVersion;
 use cambium_schema::{FieldError, FieldPath};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
 use serde_json::{Value, json};
 
-use super::machinery;
-use super::meaning::{Definition, Schemas};
+use super::parsed::{Definition, Schemas};
 use super::problem::Problem;
+use super::standard_fields;
 
 /// Names become values of labels.
 const MAX_NAME: u64 = 63;
@@ -38,8 +38,15 @@ pub(super) fn whole(
     let root = Value::Object(given.clone().into_iter().collect());
     let warnings = idle(&root, &path);
     let mut problems = Vec::new();
-    let composite = one(&root, &path, machinery::composite(definition), &mut problems);
-    let fields = definition.claim_names().map(|_| machinery::claim(definition));
+    let composite = one(
+        &root,
+        &path,
+        standard_fields::composite(definition),
+        &mut problems,
+    );
+    let fields = definition
+        .claim_names()
+        .map(|_| standard_fields::claim(definition));
     let claim = fields.map(|fields| one(&root, &path, fields, &mut problems));
     match (composite, claim) {
         (Some(composite), None) => Ok((
@@ -83,7 +90,7 @@ fn idle(root: &Value, path: &FieldPath) -> Vec<String> {
 fn one(
     root: &Value,
     path: &FieldPath,
-    machinery: machinery::Fields,
+    machinery: standard_fields::Fields,
     problems: &mut Vec<Problem>,
 ) -> Option<JSONSchemaProps> {
     let before = problems.len();

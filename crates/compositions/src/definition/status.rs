@@ -1,4 +1,4 @@
-//! What a definition's status says, given what became of its CRDs.
+//! The status of a CompositeResourceDefinition, from the states of its CRDs.
 
 use cambium_api::crossplane::{
     CompositeResourceDefinition, CompositeResourceDefinitionStatus, ControllerTypes,
@@ -8,10 +8,10 @@ use cambium_objects::Conditions;
 use jiff::Timestamp;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
-use super::meaning::Definition;
+use super::parsed::Definition;
 use crate::admission::Refused;
 
-/// What became of the CRD of a composite resource or a claim.
+/// The state of the CRD of a composite resource or a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CrdState {
     /// The API server does not serve it yet, or there is none yet. It may be written.
@@ -29,7 +29,7 @@ pub enum CrdState {
     Refused(String),
 }
 
-/// What is there of a CRD that the definition with this UID should have.
+/// The state of a CRD, as seen from the definition with this UID.
 pub fn crd_state(uid: &str, crd: Option<&CustomResourceDefinition>) -> CrdState {
     let Some(crd) = crd else {
         return CrdState::Waiting;
@@ -139,7 +139,7 @@ fn judged(observed: &Observed<'_>, side: Side) -> (bool, &'static str, String) {
         }
         CrdState::NamesTaken(why) => {
             let message = format!(
-                "The names of CustomResourceDefinition {name} are not accepted: {why}; delete what has them, or define the {what} under another name"
+                "The names of CustomResourceDefinition {name} are not accepted: {why}; delete the CustomResourceDefinition that has them, or define the {what} under another name"
             );
             (false, reason::WAITING_FOR_CRD, message)
         }
@@ -149,7 +149,7 @@ fn judged(observed: &Observed<'_>, side: Side) -> (bool, &'static str, String) {
                 |controller| format!("is controlled by {controller}"),
             );
             let message = format!(
-                "CustomResourceDefinition {name} {whose}, and is left as it is: delete it, or define the {what} under another name"
+                "CustomResourceDefinition {name} {whose}, and is unchanged: delete it, or define the {what} under another name"
             );
             (false, reason::CRD_NOT_CONTROLLED, message)
         }

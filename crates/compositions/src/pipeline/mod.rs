@@ -1,4 +1,4 @@
-//! Composing with functions, one after another: what to ask whom, and what the answers come to.
+//! A pipeline of composition functions: which function to call with which request, and the result.
 //!
 //! ```text
 //!  steps, what is there, credentials ─► Run ─► Next::Call ── the function's answer ──┐

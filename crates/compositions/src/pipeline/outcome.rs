@@ -1,4 +1,4 @@
-//! What a pipeline starts from, and what it comes to.
+//! The observed state that a pipeline starts with, and the wanted resources that it results in.
 
 use super::run::Done;
 use crate::composite::{Report, Wanted, name_it};
@@ -57,7 +57,7 @@ fn outcome(
     for field in ["apiVersion", "kind"] {
         if object[field].as_str().is_none_or(str::is_empty) {
             return Err(format!(
-                "cannot apply composed resource {name:?}: no function gave it {field:?}"
+                "cannot apply composed resource {name:?}: no function set its {field:?}"
             ));
         }
     }

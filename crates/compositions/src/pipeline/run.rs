@@ -1,4 +1,4 @@
-//! A pipeline at work, one decision at a time.
+//! A running pipeline, as a state machine without I/O.
 
 use super::step::Step;
 use crate::composite::Note;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How often a function may change its mind about what it needs to see, as in Crossplane.
+/// How many rounds of requirements a function gets, as in Crossplane.
 const ITERATIONS: usize = 5;
 
 /// What one answer may hold. A composite resource refers to each resource that it is composed of, conditions are part of its status, a result is an event,
@@ -21,7 +21,7 @@ const MOST_RESULTS: usize = 100;
 const MOST_CONDITIONS: usize = 100;
 const MOST_REQUIREMENTS: usize = 100;
 
-/// What is to be done next.
+/// The next step of a pipeline.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Next<'a> {
     /// Ask the function of a step, and say what it answered with [`Run::answered`].
@@ -155,7 +155,7 @@ impl<'a> Run<'a> {
                     step.name
                 ));
             }
-            self.done.notes.push(note(step, result));
+            self.done.notes.push(event(step, result));
         }
         self.done.desired = response.desired;
         self.context = response.context;
@@ -272,7 +272,7 @@ fn too_much(response: &Response) -> Option<String> {
 }
 
 /// What a result says to people.
-fn note(step: &Step, result: RunResult) -> Note {
+fn event(step: &Step, result: RunResult) -> Note {
     let RunResult {
         severity,
         message,

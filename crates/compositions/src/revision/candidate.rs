@@ -1,35 +1,28 @@
-//! A composition that is about to be published, and everything that is checked before it is.
+//! A Composition whose spec is about to become a CompositionRevision, and the checks before that.
 
 use crate::admission::Refused;
 use crate::content::Content;
-use crate::unknown;
-use cambium_lineage::{self as lineage, Digest, Findings, Revision};
+use crate::unknown_fields;
+use cambium_lineage::{Digest, UnnamedCandidate};
 use serde_json::Value;
 
-/// What a composition says, about to be published.
+/// The spec of a Composition that is about to become a CompositionRevision.
 pub struct Candidate<'a> {
-    /// What it says.
+    /// The spec.
     pub content: &'a Content,
-    /// What a revision of it is known by.
+    /// The digest by which a revision of it is known.
     pub digest: Digest,
 }
 
-impl lineage::Candidate for Candidate<'_> {
+impl UnnamedCandidate for Candidate<'_> {
     type Refused = Refused;
 
-    fn content(&self) -> lineage::Content {
-        lineage::Content::new(self.digest)
+    fn digest(&self) -> Digest {
+        self.digest
     }
 
-    fn check(&self) -> Findings<Refused> {
-        Findings {
-            refused: self.content.problems().to_vec(),
-            warnings: Vec::new(),
-        }
-    }
-
-    fn conflict(&self, published: &Revision, _: Digest) -> Refused {
-        Refused::RevisionTaken(published.name().to_string())
+    fn check(&self) -> Vec<Refused> {
+        self.content.problems().to_vec()
     }
 
     fn exhausted(&self) -> Refused {
@@ -40,7 +33,7 @@ impl lineage::Candidate for Candidate<'_> {
 /// Everything that is wrong with the spec of a composition, whatever was published before.
 pub(crate) fn check(spec: &Value) -> Vec<Refused> {
     let number = spec.get("revision").map(|_| Refused::RevisionNumber);
-    let unknown = unknown::fields(spec).into_iter();
+    let unknown = unknown_fields::find(spec).into_iter();
     let unknown = unknown.map(|(path, meant)| Refused::UnknownField { path, meant });
     let problems = cambium_compositions_render::validate(spec).into_iter();
     number

@@ -1,4 +1,4 @@
-//! Compositions and their revisions: what a composition makes of them, and which may go.
+//! Compositions and their CompositionRevisions: publishing, labels, retention, status.
 
 pub(crate) mod candidate;
 mod names;

@@ -1,4 +1,4 @@
-//! What revisions are called, and what their labels say.
+//! Names and labels of CompositionRevisions.
 
 use super::{Labels, Stored};
 use cambium_api::names::label;

@@ -1,4 +1,4 @@
-//! What is to be done about one composition and its revisions.
+//! The plan of one Composition: which revisions to create, renumber, relabel, mark and delete.
 
 use super::names::{Relabelled, composition_label, copied, labels, relabelled, revision_name};
 use super::status::{revision_status, status};
@@ -9,14 +9,14 @@ use cambium_api::crossplane::{API_VERSION, CompositionStatus};
 use cambium_api::names::{annotation, label, reason};
 use cambium_lineage::{
     Action, KeepReason, Lineage, Next, PublishVerdict, Retention, RevisionName, Scheme, Selector, Usage,
-    publish, retain,
+    publish_unnamed, retain,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// All that a decision about a composition depends on.
+/// Everything that the plan of a Composition depends on.
 pub struct Observed<'a> {
     /// Its name.
     pub name: &'a str,
@@ -36,7 +36,7 @@ pub struct Observed<'a> {
     pub retention: Retention,
 }
 
-/// What is to be done about a composition, in this order.
+/// The plan of a Composition, carried out in this order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
@@ -72,25 +72,25 @@ pub fn retention(composition: Option<&Value>, told: Retention) -> Retention {
     }
 }
 
-/// How long a look is put off while users may be unseen. Usually it comes sooner: whoever sees them tells.
+/// The requeue delay while users may be unknown. Usually the reconcile comes sooner: their kinds become cached.
 const UNSEEN_PAUSE: SignedDuration = SignedDuration::from_secs(60);
 
-/// What the composition says now, and where that is.
+/// The revision that has the current spec.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Current {
-    /// In this revision, which has this number.
+    /// This one, with this number.
     In(RevisionName, u64),
-    /// Nowhere yet, because of this.
+    /// None yet: the reason and message.
     Nowhere(&'static str, String),
 }
 
-/// Decides about one composition.
+/// Plans one reconcile of a Composition.
 pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
     let mut plan = Plan::default();
     let shelf = observed.shelf;
     let Some((object, live)) = observed.composition.zip(shelf.live()) else {
-        // Whatever is left of a composition that is gone belongs to the garbage collector, or to those who restore it.
-        note(observed, None, &mut plan, now);
+        // Revisions of a deleted Composition belong to the garbage collector, or to the user who restores them.
+        plan_retention(observed, None, &mut plan, now);
         return plan;
     };
     let lineage = lineage(observed);
@@ -123,12 +123,12 @@ pub fn plan(observed: &Observed<'_>, now: Timestamp) -> Plan {
         .filter(|(_, patch)| !patch.is_empty())
         .map(|(name, patch)| (name, Value::Object(patch)))
         .collect();
-    // A look that publishes does nothing else: those who wait for the revision do not wait for the rest.
+    // A reconcile that publishes does nothing else: composite resources that wait for the revision do not wait for retention.
     if plan.create.is_some() {
         plan.again_at = Some(now);
         return plan;
     }
-    note(observed, Some(&current), &mut plan, now);
+    plan_retention(observed, Some(&current), &mut plan, now);
     let before: CompositionStatus = serde_json::from_value(object["status"].clone()).unwrap_or_default();
     let after = status(object, &before, &current, &lineage, observed.uses, now);
     plan.status = (after != before).then_some(after);
@@ -184,7 +184,7 @@ fn publish_content(
         content: &live.content,
         digest,
     };
-    let PublishVerdict { next, findings } = publish(lineage, &candidate);
+    let PublishVerdict { next, findings } = publish_unnamed(lineage, &candidate);
     match next {
         Next::Unchanged(revision) => {
             reserve(revision.number());
@@ -205,7 +205,7 @@ fn publish_content(
             plan.events.push((
                 reason::REVISION_CURRENT_AGAIN,
                 format!(
-                    "Revision {} is current again, with the number {number}",
+                    "Revision {} has the current spec again, and was renumbered to {number}",
                     revision.name()
                 ),
             ));
@@ -300,8 +300,8 @@ fn owner(composition: &str, live: &Live) -> Value {
     })
 }
 
-/// Marks and deletes what nothing keeps, and says who uses what.
-fn note(observed: &Observed<'_>, current: Option<&Current>, plan: &mut Plan, now: Timestamp) {
+/// Decides which revisions are deleted, which are marked as unused before that, and which conditions and users each one shows.
+fn plan_retention(observed: &Observed<'_>, current: Option<&Current>, plan: &mut Plan, now: Timestamp) {
     let shelf = observed.shelf;
     let lineage = shelf.lineage(observed.name);
     let mut usage = Usage::none();
@@ -382,7 +382,7 @@ pub fn check_revision(old: &Value, new: &Value) -> Result<(), String> {
     };
     if content(old) != content(new) {
         return Err(format!(
-            "a CompositionRevision never changes; edit the Composition {}, which issues a new one",
+            "CompositionRevisions are immutable; edit the Composition {}, which issues a new revision",
             old["metadata"]["annotations"][annotation::COMPOSITION]
                 .as_str()
                 .or_else(|| old["metadata"]["labels"][label::COMPOSITION_NAME].as_str())
@@ -392,7 +392,7 @@ pub fn check_revision(old: &Value, new: &Value) -> Result<(), String> {
     let digest = |object: &Value| object["metadata"]["annotations"][annotation::COMPOSITION_DIGEST].clone();
     if !digest(old).is_null() && digest(old) != digest(new) {
         return Err(format!(
-            "the annotation {} says what was published, and cannot be changed",
+            "the annotation {} is immutable: it has the digest of what was published",
             annotation::COMPOSITION_DIGEST
         ));
     }

@@ -1,4 +1,4 @@
-//! What compositions and their revisions say of themselves.
+//! The statuses of Compositions and CompositionRevisions.
 
 use super::Stored;
 use super::plan::Current;
@@ -26,7 +26,7 @@ pub(super) fn status(
     after.observed_generation = generation;
     match current {
         Current::In(name, number) => {
-            let message = format!("revision {number} holds what is written");
+            let message = format!("Revision {number} has the current spec");
             conditions.set(condition::READY, true, reason::AVAILABLE, message);
             after.current_revision = Some(Revision {
                 name: name.to_string(),
@@ -88,7 +88,7 @@ pub(super) fn revision_status(
             condition::INTACT,
             false,
             reason::CONTENT_CHANGED,
-            "somebody edited it after it was published; it is not used",
+            "Edited after it was published; composite resources do not use it",
         ),
     }
     if asks_for_steps(stored, &before) {

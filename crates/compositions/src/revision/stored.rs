@@ -1,4 +1,4 @@
-//! A CompositionRevision, as it is stored.
+//! Reads stored CompositionRevisions.
 
 use crate::content::Content;
 use cambium_api::crossplane::{CompositionRevision, TypeReference};
@@ -59,7 +59,7 @@ pub enum Owner {
     Nobody,
 }
 
-/// Why a CompositionRevision cannot be used.
+/// Why a CompositionRevision is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum StoredError {
     /// It is not shaped like one.

@@ -144,7 +144,7 @@ fn a_revision_may_be_renumbered_and_restored_and_nothing_else() {
     let [Refused::RevisionContent(why)] = &check_revision(&intact, &edited)[..] else {
         panic!("an edit gets through");
     };
-    assert!(why.contains("never changes") && why.contains("base"), "{why}");
+    assert!(why.contains("immutable") && why.contains("base"), "{why}");
     assert_eq!(
         check_revision(&edited, &intact),
         [],
@@ -378,7 +378,7 @@ fn what_may_be_in_use_is_not_deleted() {
     assert_eq!(
         Refused::unknown_users("Composition", "base", "failed to list xlakes".to_owned()).to_string(),
         "Composition \"base\" may be in use: failed to list xlakes; try again, or annotate it with cambium.dev/allow-orphans: \"true\" to delete \
-         it whoever uses it"
+         it regardless of its users"
     );
 }
 

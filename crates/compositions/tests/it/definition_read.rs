@@ -94,14 +94,14 @@ fn each_problem_is_told_with_the_path_of_its_field() {
         (
             "~/properties/spec/properties/resourceRefs",
             json!({"type": "string"}),
-            "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[resourceRefs]: composition has a field of this name, \
-             of type array, not string",
+            "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[resourceRefs]: this field is reserved for composition, \
+             of type array, not string: rename it",
         ),
         (
             "~/properties/status",
             json!({"type": "object", "properties": {"conditions": {"type": "object"}}}),
-            "spec.versions[0].schema.openAPIV3Schema.properties[status].properties[conditions]: composition has a field of this name, \
-             of type array, not object",
+            "spec.versions[0].schema.openAPIV3Schema.properties[status].properties[conditions]: this field is reserved for composition, \
+             of type array, not object: rename it",
         ),
         (
             "~/properties",

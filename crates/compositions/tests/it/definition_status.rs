@@ -17,9 +17,7 @@ fn judged(
     now: &str,
 ) -> CompositeResourceDefinitionStatus {
     let object = serde_json::to_value(source).unwrap();
-    let meaning = Candidate::new(None, &object, [])
-        .publish()
-        .map(|(definition, _)| definition);
+    let meaning = Candidate::new(None, &object, []).publish();
     status(&Observed {
         source,
         meaning: meaning.as_ref().map_err(Vec::as_slice),
@@ -204,7 +202,7 @@ fn a_crd_that_the_definition_does_not_control_is_not_its_own() {
     let found = judged(&typed(lakes()), &FOREIGN, &FOREIGN, NOON);
     assert_eq!(
         found.conditions[0].message,
-        "CustomResourceDefinition xlakes.water.example.org is not controlled by this definition, and is left as it is: \
+        "CustomResourceDefinition xlakes.water.example.org is not controlled by this definition, and is unchanged: \
          delete it, or define the composite resource under another name"
     );
 }
@@ -229,6 +227,6 @@ fn names_that_something_else_has_are_told() {
     assert_eq!(short(&found), [["Established", "False", "WaitingForCRD"]]);
     assert_eq!(
         found.conditions[0].message,
-        "The names of CustomResourceDefinition xlakes.water.example.org are not accepted: \"XLake\" is already in use; delete what has them, or define the composite resource under another name"
+        "The names of CustomResourceDefinition xlakes.water.example.org are not accepted: \"XLake\" is already in use; delete the CustomResourceDefinition that has them, or define the composite resource under another name"
     );
 }

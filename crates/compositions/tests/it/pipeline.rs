@@ -504,7 +504,7 @@ fn resources_keep_their_names_or_get_one_that_is_always_the_same() {
     let why = find("broken").outcome.as_ref().unwrap_err();
     assert_eq!(
         why,
-        "cannot apply composed resource \"broken\": no function gave it \"apiVersion\""
+        "cannot apply composed resource \"broken\": no function set its \"apiVersion\""
     );
 }
 

@@ -4,7 +4,7 @@ use crate::definitions::{lakes, typed};
 use cambium_compositions::definition::read;
 use cambium_compositions::revision::{LabelEdits, Stored};
 use cambium_compositions::{
-    ByRevision, Catalogue, CompositionFetcher, Consuming, Found, FromComposition, Live, Wish, look,
+    ByRevision, Catalogue, CompositionFetcher, Consuming, Found, FromComposition, Live, Wish, select,
 };
 use cambium_lineage::Digest;
 use serde_json::{Value, json};
@@ -418,7 +418,7 @@ fn looked(catalogue: &Catalogue, machinery: &Value) -> String {
     let definition = read(&typed(lakes())).unwrap();
     let composite = json!({"metadata": {"name": "deep"}, "spec": machinery});
     let wish = Wish::of(&definition, &composite);
-    match look(&ByRevision, catalogue, &deep(&wish), &wish) {
+    match select(&ByRevision, catalogue, &deep(&wish), &wish) {
         Found::Content(fetched) => fetched.revision.unwrap().revision.name().to_string(),
         Found::Publishing(_) => "is being published".to_owned(),
         Found::Refused(_) => "is refused".to_owned(),

@@ -1,6 +1,6 @@
-//! Claims: each has a composite resource, which is kept like it; what that decides and says is shown.
+//! Reconciles claims: binds each to a composite resource, syncs the two, and propagates connection details.
 
-use super::connection::{CONNECTION, not_ours};
+use super::composite::{CONNECTION, not_ours};
 use super::state::Defined;
 use super::{CompositeKey, Context};
 use crate::cluster::Kind;
@@ -15,14 +15,14 @@ use cambium_compositions::claim::{
 };
 use cambium_compositions::composite::Note;
 use cambium_compositions::{Layout, composite_of};
-use cambium_objects::{Object, fit_to_show, is_within};
+use cambium_objects::{Object, is_within, without_secret_values};
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions, PropagationPolicy};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Looks at one claim: observe, decide, act.
+/// Reconciles one claim.
 pub(super) async fn reconcile(key: CompositeKey, context: Arc<Context>) -> Outcome {
     let group = key
         .type_
@@ -37,11 +37,11 @@ pub(super) async fn reconcile(key: CompositeKey, context: Arc<Context>) -> Outco
     let Some((claims, record)) = claims.and_then(|claims| Some((claims.clone(), claims.get(&at)?))) else {
         return Outcome::Done;
     };
-    // Nobody can say which composite resources there are before all were seen.
+    // Without a synced cache, a composite resource that exists would be taken for missing.
     let Some(composites) = context.composites(&defined.composite) else {
         return Outcome::Retry;
     };
-    let mut run = Run {
+    let mut reconciler = Reconciler {
         claim: record.value(),
         at,
         defined,
@@ -51,28 +51,28 @@ pub(super) async fn reconcile(key: CompositeKey, context: Arc<Context>) -> Outco
     };
     context
         .state
-        .index_claim(&key, &run.defined.definition, &run.claim);
-    let result = match run.plan() {
+        .index_claim(&key, &reconciler.defined.definition, &reconciler.claim);
+    let result = match reconciler.plan() {
         Plan::Pause => {
-            let status = paused_status(&run.claim, context.cluster.now());
-            run.write_status(&status).await.map(|()| Outcome::Done)
+            let status = paused_status(&reconciler.claim, context.cluster.now());
+            reconciler.write_status(&status).await.map(|()| Outcome::Done)
         }
-        // Whoever changes the claim wakes us.
-        Plan::Refuse(why) => run.fail(&why, reason::BIND_COMPOSITE, Outcome::Done).await,
-        Plan::Delete(_) => run.delete().await,
-        Plan::Bind(bind) => run.bind(&bind).await,
+        // A change of the claim requeues it.
+        Plan::Refuse(why) => reconciler.fail(&why, reason::BIND_COMPOSITE, Outcome::Done).await,
+        Plan::Delete(_) => reconciler.delete().await,
+        Plan::Bind(bind) => reconciler.bind(&bind).await,
     };
     result.unwrap_or_else(|error| {
         if !is_conflict(&error) {
-            tracing::warn!(claim = %key, %error, "failed; trying again");
+            tracing::warn!(claim = %key, %error, "failed to reconcile; requeued with back-off");
         }
         Outcome::Retry
     })
 }
 
-/// One look at one claim.
-struct Run<'a> {
-    /// Where it is among those of its kind.
+/// One reconcile of one claim.
+struct Reconciler<'a> {
+    /// Its namespace and name.
     at: Key,
     claim: Value,
     defined: Arc<Defined>,
@@ -81,7 +81,7 @@ struct Run<'a> {
     context: &'a Context,
 }
 
-impl Run<'_> {
+impl Reconciler<'_> {
     fn plan(&self) -> Plan {
         let composite = |name: &str| {
             self.composites
@@ -100,11 +100,12 @@ impl Run<'_> {
         })
     }
 
-    /// Record, then act: the claim names its composite resource before that is made.
+    /// Binds and syncs. The claim refers to its composite resource before that is created: a crash between the two leaves no composite resource that
+    /// no claim knows.
     async fn bind(&mut self, bind: &Bind) -> kube::Result<Outcome> {
         if let Some(record) = &bind.record {
             self.kind().alone().patch(&self.at.name, record.clone()).await?;
-            self.look_again();
+            self.reread();
         }
         let composite = match &bind.apply {
             Some(manifest) => match self.apply(&bind.name, manifest).await {
@@ -123,7 +124,7 @@ impl Run<'_> {
             },
             None => match self.composites.get(&Key::cluster(&bind.name)) {
                 Some(found) => found.value(),
-                // It has just gone, and that wakes us.
+                // Deleted just now, which requeues the claim.
                 None => return Ok(Outcome::Done),
             },
         };
@@ -139,7 +140,7 @@ impl Run<'_> {
         };
         let (status, notes) = synced_status(&self.claim, &synced, self.context.cluster.now());
         for note in notes {
-            self.tell(note);
+            self.emit(note);
         }
         self.write_status(&status).await?;
         Ok(outcome)
@@ -158,12 +159,12 @@ impl Run<'_> {
         let object = Object::of(&value);
         self.context
             .state
-            .note_applied(&object, &manifest.digest, &manifest.object, &value, &[]);
+            .remember_applied(&object, &manifest.digest, &manifest.object, &value, &[]);
         self.composites.learn(applied);
         Ok(value)
     }
 
-    /// Takes away selectors that the claim no longer has, where applying cannot. Whether there was one.
+    /// Removes selectors that the claim no longer has from the composite resource, where a server-side apply cannot; whether there was one.
     async fn clear(&self, name: &str, manifest: &Manifest) -> kube::Result<bool> {
         let found = self
             .composites
@@ -177,7 +178,7 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// Copies connection details into the claim's namespace. Whether there was anything new, or why it cannot be done.
+    /// Propagates connection details to the claim's namespace; whether they have changed, or why they cannot be.
     async fn propagate(&self, composite: &Value) -> kube::Result<Result<bool, String>> {
         let layout = Layout::Legacy;
         let from = layout.connection_secret_ref(composite);
@@ -187,13 +188,13 @@ impl Run<'_> {
         };
         let cluster = &self.context.cluster;
         let there: Api<Secret> = cluster.namespaced(from.namespace.unwrap_or_default());
-        // Without connection details there is no Secret. When there is one, its composite resource wakes us.
+        // The composite resource publishes its Secret later, and requeues the claim then.
         let Some(source) = there.get_opt(from.name).await? else {
             return Ok(Ok(false));
         };
         let cannot =
             |why: String| format!("cannot propagate connection details from composite resource: {why}");
-        // Nobody gets to see a Secret by saying that it is his.
+        // A user who may write composite resources could name any Secret of the cluster: only one that the composite resource controls is copied.
         if controller_of(&source) != composite["metadata"]["uid"].as_str() {
             let why = "cannot establish control of existing connection secret";
             return Ok(Err(cannot(why.to_owned())));
@@ -217,11 +218,12 @@ impl Run<'_> {
             }]},
             "data": source.data.unwrap_or_default(),
         });
+        // Forced: `not_ours` has checked that the claim may write this Secret.
         let params = PatchParams::apply(cambium_api::names::FIELD_MANAGER).force();
         match here.patch(to.name, &params, &Patch::Apply(&manifest)).await {
             Ok(_) => Ok(Ok(true)),
             Err(kube::Error::Api(status)) if is_verdict(status.code) => {
-                let said = fit_to_show(&manifest, &status.message);
+                let said = without_secret_values(&manifest, &status.message);
                 let why = format!("cannot create or update connection secret: {said}");
                 Ok(Err(cannot(why)))
             }
@@ -229,7 +231,7 @@ impl Run<'_> {
         }
     }
 
-    /// Lets a claim go, after its composite resource or together with it.
+    /// Deletes the composite resource of a deleted claim, and removes the finalizer: at once or, with `Foreground`, afterwards.
     async fn delete(&mut self) -> kube::Result<Outcome> {
         self.make_sure().await?;
         let Plan::Delete(deletion) = self.plan() else {
@@ -256,7 +258,7 @@ impl Run<'_> {
         if !deletion.let_go {
             let status = deleting_status(&self.claim, self.context.cluster.now());
             self.write_status(&status).await?;
-            // When it is gone, that wakes us.
+            // The deletion of the composite resource requeues the claim.
             return Ok(Outcome::Done);
         }
         let stays = |record: Arc<Record>| deletion.delete.is_none() && !record.terminating();
@@ -264,9 +266,11 @@ impl Run<'_> {
             .named()
             .and_then(|name| self.composites.get(&name))
             .is_some_and(stays);
-        self.kind().release(&metadata, &[finalizer::CLAIM]).await?;
+        self.kind()
+            .remove_finalizers(&metadata, &[finalizer::CLAIM])
+            .await?;
         if !is_foreign {
-            self.tell(Note::normal(
+            self.emit(Note::normal(
                 reason::DELETE_COMPOSITE,
                 "Successfully deleted composite resource",
             ));
@@ -274,8 +278,8 @@ impl Run<'_> {
         Ok(Outcome::Done)
     }
 
-    /// Looks for the composite resource where it is not known: somebody who led before us may have made it a moment ago, and a claim that
-    /// goes without it leaves it behind.
+    /// Gets the composite resource if no cache has it: an earlier leader may have just created it, and a claim that is deleted without it would
+    /// orphan it.
     async fn make_sure(&self) -> kube::Result<()> {
         let Some(name) = self.named().filter(|name| self.composites.get(name).is_none()) else {
             return Ok(());
@@ -284,7 +288,7 @@ impl Run<'_> {
         composites.ask(&name.name).await.map(drop)
     }
 
-    /// The composite resource that the claim names.
+    /// The key of the composite resource that the claim refers to.
     fn named(&self) -> Option<Key> {
         let reference = composite_of(&self.claim)?;
         reference.name.map(Key::cluster)
@@ -315,12 +319,12 @@ impl Run<'_> {
         }
     }
 
-    /// Says why nothing can be done. It is told once: as long as the condition says the same, it is known.
+    /// Sets Synced to False. An event is emitted when the message is new.
     async fn fail(&mut self, why: &str, reason: &'static str, outcome: Outcome) -> kube::Result<Outcome> {
         let conditions = self.claim["status"]["conditions"].as_array();
         let mut conditions = conditions.into_iter().flatten();
         if !conditions.any(|known| known["type"] == condition::SYNCED && known["message"] == why) {
-            self.tell(Note::warning(reason, why));
+            self.emit(Note::warning(reason, why));
         }
         let status = failed_status(&self.claim, why, self.context.cluster.now());
         self.write_status(&status).await?;
@@ -330,23 +334,23 @@ impl Run<'_> {
     /// Writes the status, if it has changed.
     async fn write_status(&mut self, status: &Value) -> kube::Result<()> {
         self.kind().write_status(&self.claim, status).await?;
-        self.look_again();
+        self.reread();
         Ok(())
     }
 
-    fn look_again(&mut self) {
+    fn reread(&mut self) {
         if let Some(record) = self.claims.get(&self.at) {
             self.claim = record.value();
         }
     }
 
-    fn tell(&self, note: Note) {
+    fn emit(&self, note: Note) {
         let severity = match note.warning {
             true => Severity::Warning,
             false => Severity::Normal,
         };
         let cluster = &self.context.cluster;
-        cluster.tell(&self.claim, severity, note.reason, "Claim", note.text);
+        cluster.emit(&self.claim, severity, note.reason, "Claim", note.text);
     }
 
     fn kind(&self) -> Kind<'_> {
@@ -360,7 +364,7 @@ fn is_ready(composite: &Value) -> bool {
     conditions.any(|known| known["type"] == condition::READY && known["status"] == "True")
 }
 
-/// The identity of a Secret's controller.
+/// The UID of a Secret's controller.
 fn controller_of(secret: &Secret) -> Option<&str> {
     let mut owners = secret.metadata.owner_references.iter().flatten();
     let owner = owners.find(|owner| owner.controller == Some(true));

@@ -1,6 +1,6 @@
-//! Compositions: keeps a CompositionRevision for each distinct spec, and says who uses which.
+//! Reconciles Compositions: one CompositionRevision per distinct spec, retention, and the users of each revision.
 
-use super::{Context, MARKS_LABEL, MARKS_NAME};
+use super::{Context, ISSUED_NUMBERS_LABEL, ISSUED_NUMBERS_NAME};
 use crate::runtime::events::Severity;
 use crate::runtime::{Key, Outcome};
 use crate::write::is_conflict;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Looks at one composition: observe, decide, act.
+/// Reconciles one Composition: observe, decide, act.
 pub(super) async fn reconcile(name: String, context: Arc<Context>) -> Outcome {
     let composition = context
         .compositions
@@ -73,21 +73,21 @@ pub(super) async fn reconcile(name: String, context: Arc<Context>) -> Outcome {
         },
         Err(error) => {
             if !is_conflict(&error) {
-                tracing::warn!(composition = name, %error, "failed to publish; trying again");
+                tracing::warn!(composition = name, %error, "failed to publish revisions; requeued with back-off");
             }
             Outcome::Retry
         }
     }
 }
 
-/// Whose share of the threads reading compositions takes: theirs, which no namespace can be called.
+/// The share of the threads for templates that reading Compositions is charged to. No namespace has an upper-case name.
 const PAYER: &str = "Composition";
 
-/// The highest number that was issued under this name.
+/// The highest revision number that was issued for a Composition of this name.
 pub(super) fn issued(context: &Context, name: &str) -> u64 {
     let marks = context
-        .marks
-        .get(&Key::new(&context.settings.namespace, MARKS_NAME));
+        .issued_numbers
+        .get(&Key::new(&context.settings.namespace, ISSUED_NUMBERS_NAME));
     let mark = marks.and_then(|record| record.value()["data"][name].as_str()?.parse().ok());
     mark.unwrap_or(0)
 }
@@ -103,13 +103,15 @@ async fn act(
     let compositions = cluster.kind(&context.compositions);
     let revisions = cluster.kind(&context.revisions);
     if let Some(composition) = composition.filter(|_| plan.create.is_some()) {
+        // The watch may be late: composite resources must not follow a revision of a Composition that is deleted or has changed.
         compositions.still_there(composition).await?;
     }
+    // Before the revision is created: a crash between the two skips a number, and none is issued twice.
     if let Some(number) = plan.reserve.filter(|number| *number > issued) {
         reserve(context, name, number).await?;
     }
     for (name, patch) in &plan.change {
-        // Exactly the revision that was looked at.
+        // At the resource version that was judged: an edit in between is a conflict.
         if let Some(record) = context.revisions.get(&Key::cluster(name.as_str())) {
             revisions.change(&record.metadata(), patch.clone()).await?;
         }
@@ -128,7 +130,7 @@ async fn act(
         return Ok(());
     };
     for (reason, note) in &plan.events {
-        cluster.tell(composition, Severity::Normal, *reason, "Publish", note);
+        cluster.emit(composition, Severity::Normal, *reason, "Publish", note);
     }
     match &plan.status {
         Some(status) => compositions.write_status(composition, &json!(status)).await,
@@ -136,15 +138,18 @@ async fn act(
     }
 }
 
-/// Remembers that a number was issued, outside of the composition: whoever deletes and makes it again goes on counting.
+/// Stores in a ConfigMap that a number was issued: a Composition that is deleted and created again continues with the next one.
 async fn reserve(context: &Context, composition: &str, number: u64) -> kube::Result<()> {
     let namespace = &context.settings.namespace;
-    let marks = context.cluster.kind_in(&context.marks, namespace);
+    let marks = context.cluster.kind_in(&context.issued_numbers, namespace);
     let data = json!({composition: number.to_string()});
-    let Some(known) = context.marks.get(&Key::new(namespace, MARKS_NAME)) else {
+    let Some(known) = context
+        .issued_numbers
+        .get(&Key::new(namespace, ISSUED_NUMBERS_NAME))
+    else {
         let object = json!({
             "apiVersion": "v1", "kind": "ConfigMap",
-            "metadata": {"name": MARKS_NAME, "namespace": namespace, "labels": {MARKS_LABEL: ""}},
+            "metadata": {"name": ISSUED_NUMBERS_NAME, "namespace": namespace, "labels": {ISSUED_NUMBERS_LABEL: ""}},
             "data": data,
         });
         return match marks.create(object).await {
@@ -161,9 +166,9 @@ async fn reserve(context: &Context, composition: &str, number: u64) -> kube::Res
     };
     let version = known.metadata().resource_version;
     let patch = json!({"metadata": {"resourceVersion": version}, "data": data});
-    if let Err(error) = marks.patch(MARKS_NAME, patch).await {
+    if let Err(error) = marks.patch(ISSUED_NUMBERS_NAME, patch).await {
         // Somebody else has remembered something in between.
-        let _ = marks.ask(MARKS_NAME).await;
+        let _ = marks.ask(ISSUED_NUMBERS_NAME).await;
         return Err(error);
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Definitions of composite resources: keeps the CRDs that they ask for, and has their objects watched.
+//! Reconciles CompositeResourceDefinitions: applies their CRDs, and watches the objects of these.
 
 use super::Context;
 use super::state::{Defined, Served};
@@ -14,6 +14,7 @@ use cambium_objects::is_within;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
 use kube::api::{ApiResource, DeleteParams, ListParams, Patch, PatchParams, Preconditions};
+use kube::core::ObjectMeta;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -21,35 +22,36 @@ pub(super) fn resource() -> ApiResource {
     ApiResource::erase::<CompositeResourceDefinition>(&())
 }
 
-/// Looks at one definition: observe, decide, act.
+/// Reconciles one CompositeResourceDefinition: observe, decide, act.
 pub(super) async fn reconcile(name: String, context: Arc<Context>) -> Outcome {
     let Some(record) = context.definitions.get(&Key::cluster(&name)) else {
         return Outcome::Done;
     };
-    let run = Run {
+    let reconciler = Reconciler {
         object: record.value(),
+        metadata: record.metadata(),
         name,
         context: &context,
     };
-    let Ok(source) = serde_json::from_value::<CompositeResourceDefinition>(run.object.clone()) else {
+    let Ok(source) = serde_json::from_value::<CompositeResourceDefinition>(reconciler.object.clone()) else {
         return Outcome::Done;
     };
     let result = match record.terminating() {
-        true => run.delete(&source).await,
-        false => run.keep(&source).await,
+        true => reconciler.delete(&source).await,
+        false => reconciler.ensure_crds(&source).await,
     };
     result.unwrap_or_else(|error| {
         if !is_conflict(&error) {
-            tracing::warn!(definition = run.name, %error, "failed; trying again");
+            tracing::warn!(definition = reconciler.name, %error, "failed to reconcile; requeued with back-off");
         }
         Outcome::Retry
     })
 }
 
-/// What became of a CRD.
+/// A CRD after it was applied.
 struct Made {
     state: CrdState,
-    /// Whether the API server serves it, be it as it was before.
+    /// Whether the API server serves it, perhaps as it was before.
     served: Served,
 }
 
@@ -62,7 +64,7 @@ impl Made {
     }
 }
 
-/// The objects of a CRD, as they are stored.
+/// The kind of a CRD, at its storage version.
 pub(super) fn stored(crd: &CustomResourceDefinition) -> Resource {
     let spec = &crd.spec;
     let version = spec.versions.iter().filter(|version| version.served);
@@ -80,22 +82,24 @@ pub(super) fn stored(crd: &CustomResourceDefinition) -> Resource {
     }
 }
 
-/// One look at one definition.
-struct Run<'a> {
+/// One reconcile of one CompositeResourceDefinition.
+struct Reconciler<'a> {
     name: String,
     object: Value,
+    /// Its metadata, for writes at the resource version that was judged.
+    metadata: ObjectMeta,
     context: &'a Context,
 }
 
-impl Run<'_> {
-    async fn keep(&self, source: &CompositeResourceDefinition) -> kube::Result<Outcome> {
-        // What others define is admission's to know: of two that take one kind, it refuses the second.
+impl Reconciler<'_> {
+    async fn ensure_crds(&self, source: &CompositeResourceDefinition) -> kube::Result<Outcome> {
+        // Other definitions are not compared here: of two that take one kind, admission refuses the second.
         let candidate = Candidate::new(None, &self.object, []);
-        let meaning = candidate.publish().map(|(definition, _)| definition);
+        let meaning = candidate.publish();
         let (mut composite, mut claim) = (CrdState::Waiting, CrdState::Waiting);
         let mut seen = true;
         if let Ok(definition) = &meaning {
-            self.hold(definition).await?;
+            self.add_finalizers(definition).await?;
             let defined = Defined::new(definition.clone(), &self.object);
             let crds = [Some(composite_crd(definition)), claim_crd(definition)];
             let states = [&mut composite, &mut claim];
@@ -121,16 +125,15 @@ impl Run<'_> {
         })
     }
 
-    /// Makes sure that the definition does not go before what it defines.
-    async fn hold(&self, definition: &Definition) -> kube::Result<()> {
-        let metadata = serde_json::from_value(self.object["metadata"].clone());
-        let metadata = metadata.map_err(kube::Error::SerdeError)?;
+    /// Adds the finalizers, before a CRD is created that must be deleted before the definition.
+    async fn add_finalizers(&self, definition: &Definition) -> kube::Result<()> {
         let mut wanted = vec![finalizer::DEFINED];
         wanted.extend(definition.claim_names().map(|_| finalizer::OFFERED));
-        self.definitions().alone().hold(&metadata, &wanted).await
+        let definitions = self.definitions().alone();
+        definitions.add_finalizers(&self.metadata, &wanted).await
     }
 
-    /// Makes a CRD as it should be, unless it is somebody else's.
+    /// Applies a CRD, unless it has another controller.
     async fn define(&self, wanted: CustomResourceDefinition) -> kube::Result<Made> {
         let api: Api<CustomResourceDefinition> = self.context.cluster.all();
         let name = wanted.metadata.name.clone().unwrap_or_default();
@@ -149,10 +152,11 @@ impl Run<'_> {
         let mut manifest = manifest;
         manifest["apiVersion"] = json!("apiextensions.k8s.io/v1");
         manifest["kind"] = json!("CustomResourceDefinition");
+        // Forced: the definition controls the CRD, so fields that another field manager has changed are put back.
         let params = PatchParams::apply(FIELD_MANAGER).force();
         match api.patch(&name, &params, &Patch::Apply(&manifest)).await {
             Ok(applied) => Ok(Made::of(crd_state(self.uid(), Some(&applied)))),
-            // It stays as it is, and so does what there is of it.
+            // The CRD keeps its last valid version, which stays served.
             Err(kube::Error::Api(status)) if status.code == 422 || status.code == 400 => Ok(Made {
                 served: Served::by(&state),
                 state: CrdState::Refused(status.message),
@@ -161,10 +165,12 @@ impl Run<'_> {
         }
     }
 
-    /// Removes what was defined: claims first, then composite resources, then their kinds.
+    /// Deletes claims, then composite resources, then their CRDs, and removes the finalizers.
     async fn delete(&self, source: &CompositeResourceDefinition) -> kube::Result<Outcome> {
         let Ok(definition) = read(source) else {
-            return self.release(&[finalizer::DEFINED, finalizer::OFFERED]).await;
+            return self
+                .remove_finalizers(&[finalizer::DEFINED, finalizer::OFFERED])
+                .await;
         };
         let waiting = (CrdState::Waiting, CrdState::Waiting);
         let after = status(&Observed {
@@ -181,10 +187,11 @@ impl Run<'_> {
                 return Ok(Outcome::Retry);
             }
         }
-        self.release(&[finalizer::DEFINED, finalizer::OFFERED]).await
+        self.remove_finalizers(&[finalizer::DEFINED, finalizer::OFFERED])
+            .await
     }
 
-    /// Deletes all objects of a kind, and then the kind, if it is this definition's own. Whether it is gone.
+    /// Deletes all objects of a kind and then its CRD, if this definition controls it; whether it is gone.
     async fn undefine(&self, defined: &Defined, name: &str, resource: &Resource) -> kube::Result<bool> {
         let api: Api<CustomResourceDefinition> = self.context.cluster.all();
         let Some(live) = api.get_opt(name).await? else {
@@ -194,7 +201,7 @@ impl Run<'_> {
         if matches!(state, CrdState::Foreign { .. }) {
             return Ok(true);
         }
-        // Of a kind that is not served there is nothing. Under its name may be what somebody else defines.
+        // A kind that is not served has no objects of this definition. Another definition may serve objects under its name.
         if state == CrdState::Established && live.metadata.deletion_timestamp.is_none() {
             self.context.see(defined, name, resource, Served::Unseen).await;
             let resource = stored(&live);
@@ -232,15 +239,15 @@ impl Run<'_> {
         }
     }
 
-    /// Lets the definition go.
-    async fn release(&self, finalizers: &[&str]) -> kube::Result<Outcome> {
+    /// Removes finalizers. Each is removed at the resource version that the write before has left.
+    async fn remove_finalizers(&self, finalizers: &[&str]) -> kube::Result<Outcome> {
         for name in finalizers {
             let Some(record) = self.context.definitions.get(&Key::cluster(&self.name)) else {
                 break;
             };
             let metadata = record.metadata();
             if metadata.finalizers.iter().flatten().any(|held| held == name) {
-                self.definitions().release(&metadata, &[name]).await?;
+                self.definitions().remove_finalizers(&metadata, &[name]).await?;
             }
         }
         Ok(Outcome::Done)

@@ -9,29 +9,27 @@
 //!  Functions ──────────────────────────────────────► who waits ───┘
 //! ```
 
-mod asking;
+mod admission;
 mod claim;
 mod composite;
 mod composition;
-mod connection;
 mod definition;
-mod functions;
-mod gate;
-mod pipeline;
-mod required;
-mod seen;
+mod deletion_checks;
+mod emitted_events;
+mod function_calls;
+mod required_resources;
 mod state;
-mod waiting;
+mod waiters;
 
 use crate::cluster::Cluster;
 use crate::kinds::PASSING;
 use crate::runtime::watch::Watching;
-use crate::runtime::{Cache, Children, Glances, Key, Pool, Resource};
+use crate::runtime::{Cache, DynamicCaches, Key, MetadataWatches, Pool, Resource};
 use crate::settings::Settings;
 use cambium_api::crossplane::{Composition, CompositionRevision, Function, TypeReference};
 use cambium_api::names::label;
 use cambium_compositions::definition::crd_state;
-use cambium_compositions::{ByRevision, CompositionFetcher, FromComposition, Pace, Refusal};
+use cambium_compositions::{ByRevision, CompositionFetcher, FromComposition, RateLimit, Refusal};
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
@@ -41,37 +39,37 @@ use state::{Defined, Served, State};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-pub(crate) use gate::validators;
+pub(crate) use admission::validators;
 pub(crate) use state::CompositeKey;
 
-/// The label of the object that remembers which numbers were issued.
-const MARKS_LABEL: &str = "composition.cambium.dev/high-water-marks";
-/// Its name, in the system's namespace.
-const MARKS_NAME: &str = "cambium-composition-numbers";
+/// The label of the ConfigMap with the highest revision numbers that were issued.
+const ISSUED_NUMBERS_LABEL: &str = "composition.cambium.dev/high-water-marks";
+/// The name of that ConfigMap, in the manager's namespace.
+const ISSUED_NUMBERS_NAME: &str = "cambium-composition-numbers";
 
-/// How long to wait before something is asked for again.
-const BREATH: Duration = Duration::from_millis(200);
+/// The pause between attempts to read a CRD.
+const RETRY_PAUSE: Duration = Duration::from_millis(200);
 
-/// What the reconcilers of compositions need.
+/// Everything that the reconcilers of compositions work with.
 pub(crate) struct Context {
     pub(crate) cluster: Cluster,
     pub(crate) state: Arc<State>,
     definitions: Arc<Cache>,
     compositions: Arc<Cache>,
     revisions: Arc<Cache>,
-    /// The highest numbers that were issued, by composition.
-    marks: Arc<Cache>,
-    /// Where functions answer.
+    /// The ConfigMap with the highest revision number of each Composition. Only the reconciler of Compositions writes it.
+    issued_numbers: Arc<Cache>,
+    /// Function objects, with the endpoints of functions.
     functions: Arc<Cache>,
-    /// Calls them.
-    calls: functions::Calls,
-    /// Composite resources and claims, by kind.
-    kinds: Children,
-    /// What composite resources are composed of, by kind.
-    composed: Children,
-    /// What functions ask to see besides, by kind.
-    required: Glances,
-    /// Where patches and functions are evaluated: outside locks and async workers.
+    /// The gRPC clients of functions. Only the reconciler of composite resources calls them.
+    calls: function_calls::Calls,
+    /// Composite resources and claims, by kind: watched by the reconciler of CompositeResourceDefinitions, read by all.
+    kinds: DynamicCaches,
+    /// Composed resources, by kind: watched and applied by the reconciler of composite resources.
+    composed: DynamicCaches,
+    /// Metadata watches of the kinds that functions require besides composed resources.
+    required: MetadataWatches,
+    /// Threads for patches and functions: user input runs outside locks and async workers.
     rendering: Arc<Pool>,
     settings: Settings,
     watches: OnceLock<Vec<Watching>>,
@@ -83,8 +81,8 @@ impl Context {
             true => Box::new(ByRevision),
             false => Box::new(FromComposition),
         };
-        let pace = settings.automatic_moves_per_second.map(Pace::new);
-        let state = Arc::new(State::new(fetcher, settings.label_edits, pace));
+        let rate_limit = settings.automatic_moves_per_second.map(RateLimit::new);
+        let state = Arc::new(State::new(fetcher, settings.label_edits, rate_limit));
         let metrics = &settings.metrics;
         state
             .definitions
@@ -107,14 +105,17 @@ impl Context {
                 ApiResource::erase::<CompositionRevision>(&()),
                 State::revision_changed,
             ),
-            marks: cache(ApiResource::erase::<ConfigMap>(&()), State::marks_changed),
+            issued_numbers: cache(
+                ApiResource::erase::<ConfigMap>(&()),
+                State::issued_numbers_changed,
+            ),
             functions: cache(ApiResource::erase::<Function>(&()), State::function_changed),
-            calls: functions::Calls::default(),
+            calls: function_calls::Calls::default(),
             kinds: children(None, State::composite_changed),
             composed: children(Some(label::COMPOSITE.to_owned()), State::composed_changed),
             required: {
                 let state = state.clone();
-                cluster.glances(move |gvk, heard| state.required_heard(gvk, &heard))
+                cluster.metadata_watches(move |gvk, heard| state.required_changed(gvk, &heard))
             },
             state,
             cluster,
@@ -124,15 +125,14 @@ impl Context {
         }
     }
 
-    /// Begins to watch, unless it does already, and waits until everything has been seen once: definitions first, then all that they
-    /// define.
+    /// Starts the watches, unless they are started, and waits until all caches are synced: definitions first, then the kinds that they define.
     pub(crate) async fn synced(&self) {
         if self.state.is_ready() {
             return;
         }
         self.watches.get_or_init(|| {
-            let marks = self.cluster.watch().labels(MARKS_LABEL);
-            let marks = marks.spawn(self.marks.clone());
+            let marks = self.cluster.watch().labels(ISSUED_NUMBERS_LABEL);
+            let marks = marks.spawn(self.issued_numbers.clone());
             let all = [
                 &self.definitions,
                 &self.compositions,
@@ -148,7 +148,7 @@ impl Context {
             &self.compositions,
             &self.revisions,
             &self.functions,
-            &self.marks,
+            &self.issued_numbers,
         ] {
             cache.synced().await;
         }
@@ -162,43 +162,43 @@ impl Context {
         self.state.set_ready();
     }
 
-    /// Whether the API server serves a CRD for the definition with this identity, whatever the definition's status says. What cannot be found
-    /// out is asked for again when the definition is looked at.
+    /// Whether the API server serves the CRD of the definition with this UID, whatever the status of the definition says. A CRD that cannot be read
+    /// is read again when the definition is reconciled.
     async fn find_served(&self, crd: &str, uid: &str) -> Option<Served> {
         let api: Api<CustomResourceDefinition> = self.cluster.all();
         for _ in 0..PASSING {
             match api.get_opt(crd).await {
                 Ok(live) => return Some(Served::by(&crd_state(uid, live.as_ref()))),
-                Err(error) => tracing::warn!(crd, %error, "cannot be read"),
+                Err(error) => tracing::warn!(crd, %error, "failed to get CustomResourceDefinition"),
             }
-            tokio::time::sleep(BREATH).await;
+            tokio::time::sleep(RETRY_PAUSE).await;
         }
         None
     }
 
-    /// Has all composite resources or claims of a kind watched, if it is served; whether all that there is was seen.
+    /// Watches the composite resources or claims of a kind, if it is served; whether that has worked.
     async fn see(&self, defined: &Defined, crd: &str, resource: &Resource, served: Served) -> bool {
         if matches!(served, Served::No | Served::Foreign) {
-            self.state.note_served(defined, crd, served);
+            self.state.set_served(defined, crd, served);
             return true;
         }
-        // Before anything of it is seen: who answers for it must be known by then.
+        // Before its cache is filled: events of its objects are dispatched by the definition that serves the kind.
         if self.composites(resource).is_none() {
-            self.state.note_served(defined, crd, Served::Unseen);
+            self.state.set_served(defined, crd, Served::Unseen);
         }
         match self.kinds.ensure(resource).await {
             Ok(_) => {
-                self.state.note_served(defined, crd, Served::Seen);
+                self.state.set_served(defined, crd, Served::Seen);
                 true
             }
             Err(error) => {
-                tracing::warn!(crd, %error, "what it defines cannot be seen; trying again");
+                tracing::warn!(crd, %error, "failed to list the objects of the CustomResourceDefinition; requeued with back-off");
                 false
             }
         }
     }
 
-    /// The schema of a kind that somebody defines; nothing if the API server does so itself.
+    /// The schema of a kind that is defined by a CRD; nothing for built-in kinds.
     async fn schema(&self, api_version: &str, kind: &str) -> Result<Option<Value>, String> {
         let resource = self.cluster.mapper.resolve(api_version, kind).await;
         let resource = resource.map_err(|error| error.to_string())?.api_resource;
@@ -213,7 +213,7 @@ impl Context {
         Ok(schema.map(|schema| serde_json::json!(schema)))
     }
 
-    /// Whether composite resources or claims may use compositions for this kind, and have not been seen.
+    /// Whether a kind whose objects may use Compositions for this kind is not cached.
     fn has_unseen(&self, type_: &TypeReference) -> bool {
         let kinds = self.state.kinds_for(type_);
         let unseen = kinds
@@ -226,7 +226,7 @@ impl Context {
         unseen || !self.state.unread_for(type_).is_empty()
     }
 
-    /// Works until it is dropped.
+    /// Runs the reconcilers until it is dropped.
     pub(crate) async fn run(self: &Arc<Self>) {
         self.synced().await;
         let state = &self.state;
@@ -254,7 +254,7 @@ impl Context {
         );
     }
 
-    /// A kind was defined, or is gone.
+    /// Handles a CRD that was created, changed or deleted.
     pub(crate) fn kind_changed(&self, crd: &str, group: &str, gone: bool) {
         if gone {
             self.composed.forget(group);
@@ -263,7 +263,8 @@ impl Context {
         self.state.kind_changed(crd, group);
     }
 
-    /// Looks for what was not seen, before it is said not to be there: watches come in any order, and may be late. Whether it is there.
+    /// Gets a missing Composition or revision from the API server before its absence is reported: watches are not ordered, and may be late. Whether
+    /// it exists.
     async fn look_for_missing(&self, refusal: &Refusal) -> kube::Result<bool> {
         let (cache, name) = match refusal {
             Refusal::MissingComposition(name) => (&self.compositions, name),
@@ -276,8 +277,8 @@ impl Context {
         self.cluster.kind(cache).ask(name).await
     }
 
-    /// Looks for the compositions that a selector allows and that were not seen, or not as they are now, before it is said that there is none: the
-    /// watch of compositions may be later than that of composite resources. Whether there are any.
+    /// Gets the Compositions that a selector matches and that are not cached at their latest version, before it is reported that none matches: the
+    /// watch of Compositions may be behind that of composite resources. Whether there are any.
     async fn look_for_selected(&self, refusal: &Refusal) -> kube::Result<bool> {
         let Refusal::NoComposition(selector) = refusal else {
             return Ok(false);
@@ -302,7 +303,7 @@ impl Context {
         Ok(is_there)
     }
 
-    /// Whether there is nothing left to do, as far as it knows.
+    /// Whether all queues are empty.
     pub(crate) fn is_idle(&self) -> bool {
         let state = &self.state;
         let makers = state.definitions.is_idle() && state.compositions.is_idle();

@@ -1,19 +1,20 @@
-//! What is known of compositions and composite resources, and who is told of changes.
+//! Indexes of compositions and composite resources, and the handlers of watch events that requeue what a change concerns.
 
 mod claims;
+mod followers;
 mod kinds;
-mod moves;
 
-use super::required::Required;
-use super::waiting::{Told, Waiting};
-use crate::changes::{SETTLE, requeue, same_intent};
-use crate::runtime::{Change, Heard, Origin, Queue, Record, Resource};
+use super::emitted_events::EmittedEvents;
+use super::required_resources::Required;
+use super::waiters::Waiters;
+use crate::debounce::{SETTLE, requeue, same_intent};
+use crate::runtime::{Change, MetadataEvent, Origin, Queue, Record, Resource};
 use cambium_api::crossplane::{CompositeResourceDefinition, Scope, TypeReference};
 use cambium_compositions::composite::Became;
 use cambium_compositions::definition::{self, Definition};
 use cambium_compositions::revision::{LabelEdits, Stored};
 use cambium_compositions::{
-    Catalogue, CompositionFetcher, Consumer, Consumers, Consuming, Found, Live, Pace, Selector, Wish,
+    Catalogue, CompositionFetcher, Consumer, Consumers, Consuming, Found, Live, RateLimit, Selector, Wish,
 };
 use cambium_objects::{Object, is_within};
 use kube::api::ApiResource;
@@ -26,52 +27,52 @@ use tokio::sync::watch;
 
 pub(super) use kinds::Served;
 
-/// Which composite resource or claim.
+/// The kind, namespace and name of a composite resource or a claim.
 pub(crate) type CompositeKey = Arc<Consuming>;
 
-/// Told that an object of a kind has changed.
+/// Called when an object of a kind has changed.
 pub(super) type ChildChanged = fn(&State, &GroupVersionKind, &Change);
 
-/// What is known of a cluster. Locks are taken in the order of the fields.
+/// Indexes of a cluster. Locks are taken in the order of the fields, which excludes deadlocks.
 pub(crate) struct State {
     defined: RwLock<BTreeMap<String, Arc<Defined>>>,
-    /// What is known of the CRDs of definitions, by their names.
+    /// Whether CRDs are served, by their names.
     served: RwLock<HashMap<String, Served>>,
-    /// The groups and kinds of definitions that cannot be read and could not be before, by the definitions' names.
+    /// The groups and kinds of definitions that are invalid and have never been valid, by the names of the definitions.
     unread: RwLock<BTreeMap<String, (String, String)>>,
     catalogue: RwLock<Catalogue>,
     consumers: RwLock<Consumers>,
-    /// Composite resources that miss a kind, by its group.
-    pub(super) kinds_missed: Waiting,
-    /// Composite resources that could not have a function called.
-    pub(super) functions_missed: Waiting,
-    /// What functions look at.
+    /// Composite resources that wait for a kind, by its group.
+    pub(super) kinds_missed: Waiters,
+    /// Composite resources that wait for a Function, by its name.
+    pub(super) functions_missed: Waiters,
+    /// Resources that functions require.
     pub(super) required: Required,
-    /// What functions said about composite resources.
-    pub(super) told: Told,
-    /// Which connection secrets of composite resources were not read.
-    pub(super) told_of_secrets: Told,
+    /// Events with results of functions.
+    pub(super) emitted: EmittedEvents,
+    /// Events about connection secrets that may not be read.
+    pub(super) emitted_about_secrets: EmittedEvents,
     fetcher: Box<dyn CompositionFetcher + Send + Sync>,
     edits: LabelEdits,
-    /// Definitions to look at.
+    /// CompositeResourceDefinitions to reconcile.
     pub(super) definitions: Queue<String>,
-    /// Compositions to look at.
+    /// Compositions to reconcile.
     pub(super) compositions: Queue<String>,
-    /// Composite resources to look at.
+    /// Composite resources to reconcile.
     pub(super) composites: Queue<CompositeKey>,
-    /// Claims to look at.
+    /// Claims to reconcile.
     pub(super) claims: Queue<CompositeKey>,
-    /// When those whom a publish concerns are looked at; at once without it.
-    pace: Option<Mutex<Pace>>,
-    /// Whether everything was seen once. Before that, nobody can say who is concerned.
+    /// Limits how fast composite resources follow a publish; no limit without it.
+    rate_limit: Option<Mutex<RateLimit>>,
+    /// Whether all caches have been synced. Before that, the consumers that a change concerns are not known.
     ready: AtomicBool,
-    /// Told when other kinds are defined than before.
+    /// Notified when other kinds are defined than before.
     kinds_changed: watch::Sender<()>,
-    /// What became of what was applied, where the API server made something else of it, with the digest of the manifest.
+    /// Applied objects that the API server has rewritten, with the digests of their manifests: defaulting webhooks and unknown fields.
     rewritten: Mutex<HashMap<Object, (String, Became)>>,
 }
 
-/// A kind of composite resources.
+/// A CompositeResourceDefinition, and the kinds that it defines.
 #[derive(Debug)]
 pub(super) struct Defined {
     pub(super) definition: Definition,
@@ -79,11 +80,11 @@ pub(super) struct Defined {
     pub(super) composite: Resource,
     pub(super) claim: Option<Resource>,
     claim_type: Option<Arc<TypeReference>>,
-    /// The identity of the definition, which controls its CRDs.
+    /// The UID of the definition, which controls its CRDs.
     pub(super) uid: String,
-    /// Whether composite resources were served, as far as the status of the definition says.
+    /// Whether composite resources were served, by the status of the definition.
     established: bool,
-    /// Whether claims were, as far as it says.
+    /// Whether claims were served, by the status of the definition.
     offered: bool,
 }
 
@@ -129,7 +130,7 @@ impl State {
     pub(super) fn new(
         fetcher: Box<dyn CompositionFetcher + Send + Sync>,
         edits: LabelEdits,
-        pace: Option<Pace>,
+        rate_limit: Option<RateLimit>,
     ) -> Self {
         Self {
             defined: RwLock::default(),
@@ -137,18 +138,18 @@ impl State {
             unread: RwLock::default(),
             catalogue: RwLock::default(),
             consumers: RwLock::default(),
-            kinds_missed: Waiting::default(),
-            functions_missed: Waiting::default(),
+            kinds_missed: Waiters::default(),
+            functions_missed: Waiters::default(),
             required: Required::default(),
-            told: Told::default(),
-            told_of_secrets: Told::default(),
+            emitted: EmittedEvents::default(),
+            emitted_about_secrets: EmittedEvents::default(),
             fetcher,
             edits,
             definitions: Queue::default(),
             compositions: Queue::default(),
             composites: Queue::default(),
             claims: Queue::default(),
-            pace: pace.map(Mutex::new),
+            rate_limit: rate_limit.map(Mutex::new),
             ready: AtomicBool::new(false),
             kinds_changed: watch::Sender::new(()),
             rewritten: Mutex::default(),
@@ -163,9 +164,9 @@ impl State {
         self.consumers.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What there is for a composite resource that asks for this.
-    pub(super) fn look(&self, consumer: &Consuming, wish: &Wish) -> Found {
-        cambium_compositions::look(&*self.fetcher, &self.catalogue(), consumer, wish)
+    /// Selects a revision for a composite resource.
+    pub(super) fn select(&self, consumer: &Consuming, wish: &Wish) -> Found {
+        cambium_compositions::select(&*self.fetcher, &self.catalogue(), consumer, wish)
     }
 
     pub(super) fn fetcher(&self) -> &dyn CompositionFetcher {
@@ -181,13 +182,13 @@ impl State {
         self.kinds_changed.send_replace(());
     }
 
-    /// Whether everything was seen once.
+    /// Whether all caches have been synced.
     pub(super) fn is_ready(&self) -> bool {
         self.ready.load(Ordering::Acquire)
     }
 
-    /// Remembers what an applied object has become, if that is not what was applied.
-    pub(super) fn note_applied(
+    /// Remembers how the API server has rewritten an applied object, so that the next reconcile does not apply it again.
+    pub(super) fn remember_applied(
         &self,
         object: &Object,
         digest: &str,
@@ -207,14 +208,14 @@ impl State {
         }
     }
 
-    /// What became of an object's manifest with this digest, if that is something else.
+    /// How the API server has rewritten the manifest with this digest, if it has.
     pub(super) fn became(&self, object: &Object, digest: &str) -> Option<Became> {
         let rewritten = self.rewritten.lock().unwrap_or_else(PoisonError::into_inner);
         let (of, became) = rewritten.get(object)?;
         (of == digest).then(|| became.clone())
     }
 
-    /// The kinds of a group may be others now.
+    /// Requeues what waits for a kind of this group.
     pub(super) fn kind_changed(&self, crd: &str, group: &str) {
         let waiting = {
             let defined = self.defined.read().unwrap_or_else(PoisonError::into_inner);
@@ -232,25 +233,25 @@ impl State {
             let mut rewritten = self.rewritten.lock().unwrap_or_else(PoisonError::into_inner);
             rewritten.retain(|object, (_, became)| became.ignored.is_empty() || object.group() != group);
         }
-        self.wake(self.kinds_missed.take(group));
+        self.requeue_waiters(self.kinds_missed.take(group));
     }
 
-    /// A Function has changed.
+    /// Requeues the composite resources that wait for a Function.
     pub(super) fn function_changed(&self, change: &Change) {
         if !change.same_content() {
-            self.wake(self.functions_missed.take(&change.key.name));
+            self.requeue_waiters(self.functions_missed.take(&change.key.name));
         }
     }
 
-    /// Those who failed for want of something look again, as if for the first time.
-    fn wake(&self, waiting: HashSet<CompositeKey>) {
+    /// Requeues composite resources that waited for something missing, without their back-off.
+    fn requeue_waiters(&self, waiting: HashSet<CompositeKey>) {
         for key in waiting {
             self.composites.reset(&key);
             self.composites.add(key);
         }
     }
 
-    /// A CompositeResourceDefinition has changed.
+    /// Handles a change of a CompositeResourceDefinition.
     pub(super) fn definition_changed(&self, change: &Change) {
         if change.same_content() {
             return;
@@ -266,17 +267,17 @@ impl State {
             let mut defined = self.defined.write().unwrap_or_else(PoisonError::into_inner);
             match &after {
                 Some(after) => defined.insert(name.clone(), after.clone()),
-                // One that can no longer be read leaves what it defined before in force.
+                // A definition that has become invalid leaves its last valid version in force.
                 None if change.after.is_some() => defined.get(&name).cloned(),
                 None => defined.remove(&name),
             }
         };
-        self.note_unread(&name, change, before.is_none() && after.is_none());
+        self.set_unread(&name, change, before.is_none() && after.is_none());
         if let (Some(before), None) = (&before, &change.after) {
             self.forget_served(before);
         }
         if let Some(after) = &after {
-            self.hear_served(before.as_deref(), after);
+            self.forget_refuted(before.as_deref(), after);
         }
         let plurals = |defined: &Option<Arc<Defined>>| defined.as_ref().map(|defined| defined.plurals());
         if plurals(&before) != plurals(&after) {
@@ -290,19 +291,19 @@ impl State {
             self.consumers_mut().set_default(&after.type_, labels);
         }
         requeue(&self.definitions, name, change, same_intent(change));
-        // What it enforces or adds may be something else now.
+        // Its enforced policy, default selector or schemas may have changed.
         if let (Some(before), Some(after)) = (before, after)
             && !before.definition.says_the_same(&after.definition)
         {
             let all = self.consumers().of_kind(&after.type_);
-            self.move_in_turn(all);
+            self.requeue_rate_limited(all);
             let claims = after.claim_type.as_ref();
             let claims = claims.map(|type_| self.consumers().of_kind(type_));
             self.claims.add_all(claims.into_iter().flatten());
         }
     }
 
-    /// A Composition has changed.
+    /// Handles a change of a Composition.
     pub(super) fn composition_changed(&self, change: &Change) {
         if change.same_content() {
             return;
@@ -317,11 +318,11 @@ impl State {
         self.catalogue_mut().declare(name, live);
         requeue(&self.compositions, name.clone(), change, same_intent(change));
         if !same_intent(change) {
-            self.tell_concerned(name, &types);
+            self.requeue_concerned(name, &types);
         }
     }
 
-    /// A CompositionRevision has changed.
+    /// Handles a change of a CompositionRevision.
     pub(super) fn revision_changed(&self, change: &Change) {
         if change.same_content() {
             return;
@@ -329,7 +330,7 @@ impl State {
         let read = |record: &Arc<Record>| match Stored::read(&record.value(), self.edits) {
             Ok(stored) => Some(Arc::new(stored)),
             Err(error) => {
-                tracing::warn!(revision = %change.key, %error, "a CompositionRevision cannot be used");
+                tracing::warn!(revision = %change.key, %error, "invalid CompositionRevision; it is not used");
                 None
             }
         };
@@ -351,7 +352,7 @@ impl State {
         let both = [&before, &after].into_iter().flatten();
         let compositions: BTreeSet<&String> = both.clone().map(|stored| &stored.composition).collect();
         if before.is_none() || after.is_none() || compositions.len() > 1 {
-            // Who pins it for another composition was told that it is not there, or that it is.
+            // A composite resource that pins it for another Composition shows whether it exists.
             for composition in &compositions {
                 let misnaming = self.consumers().misnaming(&change.key.name, composition);
                 self.composites.add_all(misnaming);
@@ -362,15 +363,15 @@ impl State {
         for composition in compositions {
             requeue(&self.compositions, composition.clone(), change, same);
             if !same {
-                self.tell_concerned(composition, &types);
+                self.requeue_concerned(composition, &types);
             }
         }
     }
 
-    /// The numbers that were issued: whoever needs them reads them.
-    pub(super) fn marks_changed(&self, _: &Change) {}
+    /// Handles a change of the issued numbers: nothing is requeued, since they are read when a revision is issued.
+    pub(super) fn issued_numbers_changed(&self, _: &Change) {}
 
-    /// A composite resource or a claim has changed.
+    /// Handles a change of a composite resource or a claim.
     pub(super) fn composite_changed(&self, gvk: &GroupVersionKind, change: &Change) {
         if change.same_content() {
             return;
@@ -394,8 +395,8 @@ impl State {
             Some(record) if claims => self.index_claim(&key, &defined.definition, &record.value()),
             Some(record) => self.index(&key, &defined.definition, &record.value()),
             None => {
-                self.told.forget(&key);
-                self.told_of_secrets.forget(&key);
+                self.emitted.forget(&key);
+                self.emitted_about_secrets.forget(&key);
                 self.required.settle(&key, &[]);
                 let changed = self.consumers_mut().remove(&key);
                 self.uses_changed(&changed);
@@ -409,25 +410,25 @@ impl State {
         match claims {
             _ if nothing_new => {}
             true => self.claims.add(key),
-            false if self.is_behind(&key) => self.move_in_turn([key]),
+            false if self.is_behind(&key) => self.requeue_rate_limited([key]),
             false => self.composites.add(key),
         }
-        // Whoever wrote it: a claim shows what its composite resource says.
+        // Own writes included: a claim shows the status of its composite resource.
         if !claims && defined.claim.is_some() {
             for record in [&change.before, &change.after].into_iter().flatten() {
-                self.tell_claim(&record.value());
+                self.requeue_claim(&record.value());
             }
         }
     }
 
-    /// Notes what a composite resource asks for.
+    /// Indexes the composition that a composite resource asks for.
     pub(super) fn index(&self, key: &CompositeKey, definition: &Definition, composite: &Value) {
         let consumer = Consumer::composite(definition, composite);
         let changed = self.consumers_mut().put(key.clone(), consumer);
         self.uses_changed(&changed);
     }
 
-    /// Something that a composite resource is composed of has changed.
+    /// Handles a change of a composed resource: requeues its composite resource.
     pub(super) fn composed_changed(&self, gvk: &GroupVersionKind, change: &Change) {
         if change.after.is_none() {
             let mut rewritten = self.rewritten.lock().unwrap_or_else(PoisonError::into_inner);
@@ -461,20 +462,20 @@ impl State {
         }
     }
 
-    /// Something that functions ask to see may have changed. Some objects change all the time: those who look at them do so now and then.
-    pub(super) fn required_heard(&self, gvk: &GroupVersionKind, heard: &Heard) {
+    /// Handles a change of a resource that functions require. It is debounced: some objects change all the time.
+    pub(super) fn required_changed(&self, gvk: &GroupVersionKind, heard: &MetadataEvent) {
         let api_version = gvk.api_version();
         let kind = (api_version.as_str(), gvk.kind.as_str());
         let concerned = match heard {
-            Heard::Changed(object, labels) => self.required.of(kind, object, labels),
-            Heard::Missed => self.required.of_kind(kind),
+            MetadataEvent::Changed(object, labels) => self.required.of(kind, object, labels),
+            MetadataEvent::Missed => self.required.of_kind(kind),
         };
         for key in concerned {
             self.composites.add_after(key, SETTLE);
         }
     }
 
-    /// Wakes the compositions whose revisions are used by others than before.
+    /// Requeues the Compositions whose revisions have other users than before.
     fn uses_changed(&self, changed: &BTreeSet<String>) {
         if changed.is_empty() {
             return;

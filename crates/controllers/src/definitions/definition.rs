@@ -1,4 +1,4 @@
-//! Definitions: keeps one DefinitionRevision for each version, and says who uses which.
+//! Reconciles definitions: one DefinitionRevision per version, retention, and the users of each revision.
 
 use super::Context;
 use crate::cluster::Kind;
@@ -17,10 +17,10 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Looks at one definition: observe, decide, act.
+/// Reconciles one definition: observe, decide, act.
 pub(crate) async fn reconcile(artifact: Artifact, context: Arc<Context>) -> Outcome {
     let seen = observe(&artifact, &context);
-    // What is published is tried first, which runs its template.
+    // On the threads for templates: a version that is published is evaluated first.
     let planned = {
         let (artifact, retention, now) = (
             artifact.clone(),
@@ -38,7 +38,7 @@ pub(crate) async fn reconcile(artifact: Artifact, context: Arc<Context>) -> Outc
         Ok(planned) => planned,
         Err(NoResult::Crowded) => return Outcome::After(CROWDED),
         Err(error) => {
-            tracing::error!(definition = %artifact, %error, "failed to publish; trying again");
+            tracing::error!(definition = %artifact, %error, "failed to publish revisions; requeued with back-off");
             return Outcome::Retry;
         }
     };
@@ -54,14 +54,14 @@ pub(crate) async fn reconcile(artifact: Artifact, context: Arc<Context>) -> Outc
         }
         Err(error) => {
             if !is_conflict(&error) {
-                tracing::warn!(definition = %artifact, %error, "failed to publish; trying again");
+                tracing::warn!(definition = %artifact, %error, "failed to publish revisions; requeued with back-off");
             }
             Outcome::Retry
         }
     }
 }
 
-/// When to look again, when other templates of the namespace take its share of the threads.
+/// The requeue delay while the namespace's share of the threads is taken.
 const CROWDED: Duration = Duration::from_secs(1);
 
 fn observe(artifact: &Artifact, context: &Context) -> Seen {
@@ -88,7 +88,7 @@ async fn act(artifact: &Artifact, seen: &Seen, plan: &Plan, context: &Context) -
         revisions.publish(object).await?;
     }
     for name in &plan.hold {
-        revisions.hold(name).await?;
+        revisions.add_finalizer(name).await?;
     }
     for Renumber { name, number } in &plan.renumber {
         let patch = json!({"spec": {"revision": number}});
@@ -105,17 +105,17 @@ async fn act(artifact: &Artifact, seen: &Seen, plan: &Plan, context: &Context) -
         revisions.kind.delete(name.as_str(), uid).await?;
     }
     for name in &plan.release {
-        revisions.release(name).await?;
+        revisions.remove_finalizer(name).await?;
     }
     for (name, status) in &plan.uses {
-        revisions.note_uses(name, &json!(status)).await?;
+        revisions.write_status(name, &json!(status)).await?;
     }
     let Some(definition) = &seen.definition else {
         return Ok(());
     };
-    // Before the status: whoever sees the status finds what it tells about.
+    // Before the status: a client that waits for the status finds the events that it refers to.
     for (reason, note) in &plan.events {
-        cluster.tell(definition, Severity::Normal, *reason, "Publish", note);
+        cluster.emit(definition, Severity::Normal, *reason, "Publish", note);
     }
     if let Some(status) = &plan.status {
         write_status(artifact, definition, json!(status), context).await?;
@@ -123,8 +123,8 @@ async fn act(artifact: &Artifact, seen: &Seen, plan: &Plan, context: &Context) -
     Ok(())
 }
 
-/// Writes a definition's status at the API version that the definition was written at: whoever writes at another one keeps fields
-/// alive that their owner no longer applies.
+/// Writes the status of a definition at the API version that the definition was written at: a write at another version would own fields for a field
+/// manager that no longer applies them.
 async fn write_status(
     artifact: &Artifact,
     definition: &Value,
@@ -158,7 +158,7 @@ struct Revisions<'a> {
 }
 
 impl Revisions<'_> {
-    /// Creates a revision. One that is known and was edited gets back what was published: fields that were added go, too.
+    /// Creates a DefinitionRevision, or restores one that was edited: fields that were added are removed.
     async fn publish(&self, object: &Value) -> kube::Result<()> {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         let Some(edited) = self.known(name) else {
@@ -182,26 +182,30 @@ impl Revisions<'_> {
         self.kind.patch(name.as_str(), patch).await
     }
 
-    /// Makes a revision wait for us before it goes.
-    async fn hold(&self, name: &RevisionName) -> kube::Result<()> {
+    /// Adds the finalizer, which keeps a revision while it is in use.
+    async fn add_finalizer(&self, name: &RevisionName) -> kube::Result<()> {
         let Some(metadata) = self.known(name.as_str()).map(|record| record.metadata()) else {
             return Ok(());
         };
         match metadata.deletion_timestamp {
             Some(_) => Ok(()),
-            None => self.kind.hold(&metadata, &[finalizer::IN_USE]).await,
+            None => self.kind.add_finalizers(&metadata, &[finalizer::IN_USE]).await,
         }
     }
 
-    /// Lets a revision go whose deletion was asked for.
-    async fn release(&self, name: &RevisionName) -> kube::Result<()> {
+    /// Removes the finalizer of a deleted revision.
+    async fn remove_finalizer(&self, name: &RevisionName) -> kube::Result<()> {
         match self.known(name.as_str()) {
-            Some(record) => self.kind.release(&record.metadata(), &[finalizer::IN_USE]).await,
+            Some(record) => {
+                self.kind
+                    .remove_finalizers(&record.metadata(), &[finalizer::IN_USE])
+                    .await
+            }
             None => Ok(()),
         }
     }
 
-    async fn note_uses(&self, name: &RevisionName, status: &Value) -> kube::Result<()> {
+    async fn write_status(&self, name: &RevisionName, status: &Value) -> kube::Result<()> {
         match self.known(name.as_str()) {
             Some(record) => self.kind.write_status(&record.value(), status).await,
             None => Ok(()),

@@ -6,14 +6,14 @@
 //!  what applications made ─────────────► Made ──────┘
 //! ```
 
+mod admission;
 mod application;
 mod definition;
-mod gate;
 mod state;
 
 use crate::cluster::Cluster;
 use crate::runtime::watch::Watching;
-use crate::runtime::{Cache, Change, Children, Key, Pool};
+use crate::runtime::{Cache, Change, DynamicCaches, Key, Pool};
 use crate::settings::Settings;
 use cambium_api::names::label;
 use cambium_api::v1beta1::{Application, ApplicationRevision, DefinitionRevision, DefinitionType};
@@ -24,23 +24,23 @@ use state::{State, consuming};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-pub(crate) use gate::{mutators, validators};
+pub(crate) use admission::{mutators, validators};
 
-/// What the reconcilers of definitions and applications need.
+/// Everything that the reconcilers of definitions and Applications work with.
 pub(crate) struct Context {
     pub(crate) cluster: Cluster,
     pub(crate) state: Arc<State>,
     caches: Caches,
-    /// What applications are made of, by kind.
-    pub(crate) children: Children,
+    /// The objects that Applications made, by kind.
+    pub(crate) children: DynamicCaches,
     cluster_version: ClusterVersion,
-    /// Where templates are evaluated: outside locks and async workers.
+    /// Threads for templates: user input runs outside locks and async workers.
     rendering: Arc<Pool>,
     settings: Settings,
     watches: OnceLock<Vec<Watching>>,
 }
 
-/// The objects of our own kinds.
+/// Caches of definitions, Applications and their revisions.
 struct Caches {
     definitions: BTreeMap<DefinitionType, Arc<Cache>>,
     revisions: Arc<Cache>,
@@ -86,7 +86,7 @@ impl Context {
         }
     }
 
-    /// Begins to watch, unless it does already, and waits until everything has been seen once.
+    /// Starts the watches, unless they are started, and waits until all caches are synced.
     pub(crate) async fn synced(&self) {
         self.watches.get_or_init(|| {
             let all = self.caches.all();
@@ -98,7 +98,7 @@ impl Context {
         self.state.set_ready();
     }
 
-    /// Works until it is dropped.
+    /// Runs the reconcilers until it is dropped.
     pub(crate) async fn run(self: &Arc<Self>) {
         self.synced().await;
         let (definitions, applications) = (self.clone(), self.clone());
@@ -112,12 +112,12 @@ impl Context {
         );
     }
 
-    /// Whether there is nothing left to do, as far as it knows.
+    /// Whether all queues are empty.
     pub(crate) fn is_idle(&self) -> bool {
         self.state.definitions.is_idle() && self.state.applications.is_idle()
     }
 
-    /// The revisions of the application with this key and identity. Those of an earlier one of that name are not its own.
+    /// The ApplicationRevisions of the Application with this key and UID. Those of a deleted Application of the same name are not among them.
     pub(crate) fn recorded(&self, key: &Key, uid: Option<&str>) -> Vec<Recorded> {
         let names = self.state.consumers().recorded(&consuming(key));
         let records = names

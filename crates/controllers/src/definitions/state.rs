@@ -1,6 +1,6 @@
-//! What the controllers of definitions and applications know, and how they learn of changes.
+//! Indexes of definitions and Applications, and the handlers of watch events that requeue what a change concerns.
 
-use crate::changes::{SETTLE, requeue, same_intent};
+use crate::debounce::{SETTLE, requeue, same_intent};
 use crate::runtime::{Change, Key, Origin, Queue, Record};
 use cambium_api::names::{SYSTEM_NAMESPACE, label};
 use cambium_api::v1beta1::DefinitionType;
@@ -15,29 +15,29 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// What is known of a cluster. Locks are taken in the order of the fields.
+/// Indexes of a cluster. Locks are taken in the order of the fields, which excludes deadlocks.
 #[derive(Default)]
 pub(crate) struct State {
     catalogue: RwLock<Catalogue>,
     consumers: RwLock<Consumers>,
     made: Mutex<HashMap<Key, HashSet<(GroupVersionKind, Key)>>>,
-    /// Applications that miss a kind, by its group.
+    /// Applications that wait for a kind, by its group.
     missing: Mutex<HashMap<String, HashSet<Key>>>,
-    /// Applications whose fields that their kinds did not know were tried since those kinds last changed.
+    /// Applications whose unknown fields have been tried since their kinds last changed.
     tried: Mutex<HashSet<Key>>,
-    /// Definitions to look at.
+    /// Definitions to reconcile.
     pub(crate) definitions: Queue<Artifact>,
-    /// Applications to look at.
+    /// Applications to reconcile.
     pub(crate) applications: Queue<Key>,
-    /// Whether everything was seen once. Before that, nobody can say who is concerned.
+    /// Whether all caches have been synced. Before that, the consumers that a change concerns are not known.
     ready: AtomicBool,
-    /// Counts what is published.
+    /// Changes with each publish, for admission that waits for one.
     news: watch::Sender<u64>,
-    /// Definitions that admission let through, until their revisions are seen.
+    /// Definitions that were admitted, until their revisions are cached.
     announced: Mutex<HashMap<Artifact, Instant>>,
 }
 
-/// How long admission expects the revisions of what it let through.
+/// How long the revisions of an admitted definition are expected.
 const ANNOUNCED: Duration = Duration::from_secs(5);
 
 impl State {
@@ -56,12 +56,12 @@ impl State {
         self.consumers.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells when something was published or is gone.
+    /// Notified when a revision is published or deleted.
     pub(crate) fn news(&self) -> watch::Receiver<u64> {
         self.news.subscribe()
     }
 
-    /// Admission let a definition through: its revisions are about to be made.
+    /// Notes that a definition was admitted: its revisions are about to be created.
     pub(crate) fn announce(&self, artifact: Artifact) {
         let now = Instant::now();
         let mut announced = self.announced();
@@ -69,12 +69,12 @@ impl State {
         announced.insert(artifact, now + ANNOUNCED);
     }
 
-    /// Its revisions are there.
+    /// Notes that the revisions of an admitted definition exist.
     pub(crate) fn arrived(&self, artifact: &Artifact) {
         self.announced().remove(artifact);
     }
 
-    /// Until when revisions are expected that are not there yet.
+    /// The deadline for expected revisions.
     pub(crate) fn expecting_until(&self) -> Option<Instant> {
         self.announced().values().max().copied()
     }
@@ -83,19 +83,19 @@ impl State {
         self.announced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Everything was seen once.
+    /// Marks all caches as synced.
     pub(crate) fn set_ready(&self) {
         self.ready.store(true, Ordering::Release);
     }
 
-    /// The objects that an application made, as far as they are watched.
+    /// The objects in caches that an Application made.
     pub(crate) fn made_by(&self, application: &Key) -> Vec<(GroupVersionKind, Key)> {
         let made = self.made();
         let objects = made.get(application).into_iter().flatten();
         objects.cloned().collect()
     }
 
-    /// An application misses a kind of this group.
+    /// Adds an Application that waits for a kind of this group.
     pub(crate) fn misses(&self, application: &Key, group: &str) {
         let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
         missing
@@ -104,7 +104,7 @@ impl State {
             .insert(application.clone());
     }
 
-    /// The kinds of a group may be others now.
+    /// Requeues the Applications that wait for a kind of this group.
     pub(crate) fn kind_changed(&self, group: &str) {
         let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner);
@@ -116,19 +116,19 @@ impl State {
         }
     }
 
-    /// Whether fields of an application that its kinds did not know were tried since those kinds last changed.
+    /// Whether the unknown fields of an Application have been tried since their kinds last changed.
     pub(crate) fn has_tried(&self, application: &Key) -> bool {
         let tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner);
         tried.contains(application)
     }
 
-    /// All fields of an application were tried.
+    /// Notes that all fields of an Application were tried.
     pub(crate) fn set_tried(&self, application: &Key) {
         let mut tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner);
         tried.insert(application.clone());
     }
 
-    /// A definition has changed.
+    /// Handles a change of a definition.
     pub(crate) fn definition_changed(&self, type_: DefinitionType, change: &Change) {
         if change.same_content() {
             return;
@@ -145,11 +145,11 @@ impl State {
         }
         requeue(&self.definitions, artifact.clone(), change, same_intent(change));
         if change.before.is_none() || change.after.is_none() {
-            self.tell_concerned(&artifact);
+            self.requeue_concerned(&artifact);
         }
     }
 
-    /// A DefinitionRevision has changed.
+    /// Handles a change of a DefinitionRevision.
     pub(crate) fn revision_changed(&self, change: &Change) {
         if change.same_content() {
             return;
@@ -157,7 +157,7 @@ impl State {
         let read = |record: &Arc<Record>| match Stored::read(&record.value()) {
             Ok(stored) => Some(Arc::new(stored)),
             Err(error) => {
-                tracing::warn!(revision = %change.key, %error, "a DefinitionRevision cannot be used");
+                tracing::warn!(revision = %change.key, %error, "invalid DefinitionRevision; it is not used");
                 None
             }
         };
@@ -195,12 +195,12 @@ impl State {
         for artifact in artifacts {
             requeue(&self.definitions, artifact.clone(), change, settled);
             if !same_revision {
-                self.tell_concerned(artifact);
+                self.requeue_concerned(artifact);
             }
         }
     }
 
-    /// An Application has changed.
+    /// Handles a change of an Application.
     pub(crate) fn application_changed(&self, change: &Change) {
         if change.same_content() {
             return;
@@ -226,7 +226,7 @@ impl State {
         }
     }
 
-    /// An ApplicationRevision has changed.
+    /// Handles a change of an ApplicationRevision.
     pub(crate) fn recorded_changed(&self, change: &Change) {
         let theirs = change.origin != Origin::Ourselves && !change.same_content();
         let application = |record: &Arc<Record>| {
@@ -258,12 +258,12 @@ impl State {
                 self.uses_changed(&changed);
             }
             Err(error) => {
-                tracing::warn!(revision = %change.key, %error, "an ApplicationRevision cannot be read");
+                tracing::warn!(revision = %change.key, %error, "invalid ApplicationRevision; it is not used");
             }
         }
     }
 
-    /// Something that an application made has changed.
+    /// Handles a change of an object that an Application made.
     pub(crate) fn child_changed(&self, gvk: &GroupVersionKind, change: &Change) {
         let application = |record: &Arc<Record>| {
             let labels = record.metadata().labels.unwrap_or_default();
@@ -298,8 +298,8 @@ impl State {
         }
     }
 
-    /// Wakes the applications that would get another answer.
-    fn tell_concerned(&self, artifact: &Artifact) {
+    /// Requeues the Applications that would get another revision now.
+    fn requeue_concerned(&self, artifact: &Artifact) {
         if !self.ready.load(Ordering::Acquire) {
             return;
         }
@@ -311,7 +311,7 @@ impl State {
             .add_all(concerned.iter().map(|key| Key::new(&key.namespace, &key.name)));
     }
 
-    /// Wakes the definitions whose revisions are used by others than before.
+    /// Requeues the definitions whose revisions have other users than before.
     fn uses_changed(&self, changed: &BTreeSet<Place>) {
         if changed.is_empty() {
             return;
@@ -326,7 +326,7 @@ impl State {
         }
     }
 
-    /// Wakes the definitions whose revisions other locks name than before.
+    /// Requeues the definitions whose revisions are named by other locks than before.
     fn locks_changed<'l>(
         &self,
         application: &Consuming,
@@ -355,7 +355,7 @@ impl State {
     }
 }
 
-/// The application with this key.
+/// The consumer with this key.
 pub(super) fn consuming(key: &Key) -> Consuming {
     Consuming::new(&key.namespace, &key.name)
 }

@@ -1,4 +1,4 @@
-//! All objects of one resource, and who is told when one of them changes.
+//! A cache of all objects of one resource, which tells a handler of each change.
 //!
 //! Two sources feed a cache: a [`watch`](crate::runtime::watch), and the answers to our own writes
 //! ([`Cache::learn`]), which usually come first. Resource versions decide which is newer, so that each change is
@@ -13,21 +13,21 @@ use tokio::sync::watch;
 
 use super::record::{Key, Object, Record};
 
-/// What has become of one object.
+/// A change of one object.
 #[derive(Debug, Clone)]
 pub struct Change {
     /// Which object.
     pub key: Key,
-    /// What was known before; nothing if the object is new.
+    /// The object before; nothing if it is new.
     pub before: Option<Arc<Record>>,
-    /// What is known now; nothing if the object is gone.
+    /// The object now; nothing if it is deleted.
     pub after: Option<Arc<Record>>,
-    /// Who brought it.
+    /// Where the change comes from.
     pub origin: Origin,
 }
 
 impl Change {
-    /// Whether only the resource version or who manages which field has changed.
+    /// Whether only the resource version or the managed fields have changed.
     pub fn same_content(&self) -> bool {
         match (&self.before, &self.after) {
             (Some(before), Some(after)) => before.same_content(after),
@@ -39,29 +39,29 @@ impl Change {
 /// Where a change comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// The watch told it.
+    /// An event of the watch.
     Watch,
     /// It is the answer to a write of our own. It may hold more than our write: somebody else's change that
     /// came before it is told by nothing else, so a handler that skips its own writes must compare the parts that
     /// it does not write.
     Ourselves,
-    /// It is the answer to a write of our own that the server would have refused if anything else had changed: it holds nothing else.
+    /// The answer to an own write at a resource version, which holds nothing but that write: any other change would have been a conflict.
     OurselvesAlone,
 }
 
-/// Told each change, in order, one at a time. It may look into the cache, but not teach it.
+/// Called with each change, in order, one at a time. It may read the cache, but not write to it.
 pub type Handler = Arc<dyn Fn(Change) + Send + Sync>;
 
-/// How far a cache is.
+/// The state of a cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
-    /// It does not hold everything yet.
+    /// The first list is not complete.
     Filling,
-    /// It held everything at some time and has followed since.
+    /// The first list is complete, and the watch has followed since.
     Synced,
-    /// The server refuses to show the resource, and the watch tries again: why.
+    /// The server refuses to list the resource, for this reason; the watch is retried.
     Refused(String),
-    /// The server does not have the resource, and nobody watches.
+    /// The server does not serve the resource, and the watch has ended.
     Gone,
 }
 
@@ -70,12 +70,12 @@ pub struct Cache {
     resource: ApiResource,
     handler: Handler,
     records: RwLock<BTreeMap<Key, Arc<Record>>>,
-    /// Held while a change is stored and told, which makes the order of both the same.
+    /// Held while a change is stored and told, so that both happen in the same order.
     ahead: Mutex<Ahead>,
     state: watch::Sender<State>,
 }
 
-/// What we know from our own writes, and the watch has not told yet.
+/// Own writes that the watch has not shown yet.
 #[derive(Default)]
 struct Ahead {
     written: HashMap<Key, u64>,
@@ -87,7 +87,7 @@ struct Deleted {
     version: u64,
 }
 
-/// An object that a list shows older than it is known.
+/// An object that a list shows at an older version than the cache has.
 #[derive(Debug)]
 pub(super) struct Doubt {
     pub(super) key: Key,
@@ -107,7 +107,7 @@ impl Cache {
         })
     }
 
-    /// What it holds objects of.
+    /// The resource of its objects.
     pub fn resource(&self) -> &ApiResource {
         &self.resource
     }
@@ -146,24 +146,24 @@ impl Cache {
         self.read().is_empty()
     }
 
-    /// How far it is, now and from now on.
+    /// The state, now and from now on.
     pub fn state(&self) -> watch::Receiver<State> {
         self.state.subscribe()
     }
 
-    /// Waits until every object that the server had is here.
+    /// Waits until the first list is complete.
     pub async fn synced(&self) {
         let mut state = self.state.subscribe();
         let told = state.wait_for(|state| *state == State::Synced).await;
         told.expect("the sender is this cache's own");
     }
 
-    /// Takes the answer to a write of our own, so that whoever looks next sees it even if the watch is late.
+    /// Stores the answer to an own write: the next reconcile reads it even if the watch is late.
     pub fn learn(&self, object: impl Into<Object>) {
         self.take(object.into(), Origin::Ourselves);
     }
 
-    /// The same, for a write that named the resource version it was made for.
+    /// The same, for a write at a resource version: it does not requeue.
     pub fn learn_alone(&self, object: impl Into<Object>) {
         self.take(object.into(), Origin::OurselvesAlone);
     }
@@ -239,7 +239,7 @@ impl Cache {
         }
     }
 
-    /// What the server itself says of an object that was in doubt, unless more is known by now.
+    /// Stores the API server's answer about an object in doubt, unless a newer version is known by now.
     pub(super) fn settle(&self, doubt: &Doubt, object: Object) {
         let (key, record) = self.record(object);
         let mut ahead = self.ahead();
@@ -251,12 +251,12 @@ impl Cache {
         }
     }
 
-    /// Nobody could say what became of an object that was in doubt: whatever the watch shows next is believed.
+    /// Forgets the known version of an object in doubt that could not be read: the next event of the watch is believed.
     pub(super) fn forget(&self, doubt: &Doubt) {
         self.ahead().deleted.remove(&doubt.key);
     }
 
-    /// An object whose deletion the watch shows.
+    /// Removes an object whose deletion the watch shows.
     pub(super) fn seen_gone(&self, object: Object) {
         let (key, record) = self.record(object);
         let mut ahead = self.ahead();
@@ -290,7 +290,7 @@ impl Cache {
         doubtful
     }
 
-    /// An object that is gone for certain, unless it has changed since it had this version.
+    /// Removes an object that is deleted for certain, unless it has changed since it had this version.
     pub(super) fn drop_if(&self, key: &Key, version: u64) {
         let mut ahead = self.ahead();
         if self.get(key).is_some_and(|record| record.version() == version) {
@@ -299,7 +299,7 @@ impl Cache {
         }
     }
 
-    /// Everything is gone.
+    /// Removes all objects.
     pub(super) fn clear(&self) {
         let mut ahead = self.ahead();
         *ahead = Ahead::default();
@@ -369,7 +369,7 @@ impl Cache {
 }
 
 impl Ahead {
-    /// Whether this is news of an object that we know to be deleted.
+    /// Whether this is a late event of an object that is known to be deleted.
     fn has_deleted(&self, key: &Key, record: &Record) -> bool {
         self.deleted
             .get(key)

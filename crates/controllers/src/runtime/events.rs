@@ -1,4 +1,4 @@
-//! Events that people see in `kubectl describe`.
+//! Kubernetes Events: sent in the background, aggregated into series, dropped when too many wait.
 //!
 //! Recording never waits and never fails: an event goes into a queue of limited length, and a task of its own sends
 //! it. The same event again within a few minutes counts up the first (`series`). What is not the same is not
@@ -21,38 +21,38 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-/// How many events may wait to be sent.
+/// The most events that wait to be sent.
 const WAITING: usize = 4096;
-/// For how long the same event is counted with the one before.
+/// How long equal events are aggregated into a series.
 const TOGETHER: Duration = Duration::from_secs(360);
-/// How many different events are remembered.
+/// The most distinct events that are remembered for series.
 const REMEMBERED: usize = 4096;
-/// How long one event may take.
+/// The timeout of sending one event.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The longest note that a server takes.
+/// The longest note that API servers accept.
 const LONGEST_NOTE: usize = 1024;
 
-/// Something that happened to an object.
+/// An event about an object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
     /// Which object; its namespace is where the event goes (`default` if it has none).
     pub regarding: ObjectReference,
-    /// Whether it is nothing to worry about.
+    /// Normal or Warning.
     pub severity: Severity,
-    /// Why, in `PascalCase`.
+    /// The reason, in `PascalCase`.
     pub reason: String,
-    /// What was done, in `PascalCase`.
+    /// The action, in `PascalCase`.
     pub action: String,
-    /// What happened, for a person.
+    /// The note: a sentence for people.
     pub note: String,
 }
 
-/// How serious an event is.
+/// The type of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Severity {
-    /// Nothing to worry about.
+    /// `Normal`.
     Normal,
-    /// Worth a look.
+    /// `Warning`.
     Warning,
 }
 
@@ -86,12 +86,12 @@ impl Events {
         }
     }
 
-    /// Counts events that are lost.
+    /// Counts dropped events.
     pub fn counted(self, metrics: Metrics) -> Self {
         Self { metrics, ..self }
     }
 
-    /// Records an event, at once and whatever happens. If too many wait, it is lost.
+    /// Queues an event; it never fails or waits. It is dropped if too many wait.
     pub fn record(&self, event: Event) {
         let regarding = &event.regarding;
         let part = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -106,18 +106,18 @@ impl Events {
         if self.queue.try_send(event).is_err() {
             self.metrics.event_dropped();
             if self.lost.fetch_add(1, Ordering::Relaxed) == 0 {
-                tracing::warn!("events are recorded faster than they can be sent; some are lost");
+                tracing::warn!("dropped events: they are emitted faster than they can be sent");
             }
         }
     }
 
-    /// How many events were lost because too many waited.
+    /// How many events were dropped.
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 }
 
-/// What makes two events the same.
+/// The fields by which two events belong to one series.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Sameness {
     namespace: String,
@@ -161,7 +161,7 @@ impl Sender {
                 Err(_) => "no answer in time".to_owned(),
             };
             if !std::mem::replace(&mut warned, true) {
-                tracing::warn!(%error, "cannot record events");
+                tracing::warn!(%error, "failed to create events");
             }
         }
     }
@@ -240,7 +240,7 @@ impl Sender {
         }
     }
 
-    /// Forgets what is too long ago, or too much, to be counted on.
+    /// Forgets events that are too old, or too many, for a series.
     fn forget(&mut self, now: Instant) {
         while let Some((at, same)) = self.order.front()
             && (now.duration_since(*at) > TOGETHER || self.order.len() >= REMEMBERED)
@@ -253,7 +253,7 @@ impl Sender {
     }
 }
 
-/// As much of a text as fits into so many bytes.
+/// The beginning of a text that fits into so many bytes.
 fn shortened(text: &str, longest: usize) -> &str {
     &text[..text.floor_char_boundary(longest)]
 }

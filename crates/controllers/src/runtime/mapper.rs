@@ -1,4 +1,4 @@
-//! Which kinds the server has.
+//! A REST mapper: discovers resources by API version and kind, and remembers them.
 //!
 //! A manifest names a kind; requests need its plural, and whether it is in namespaces. Discovery knows. Only the group
 //! version that is asked about is discovered, once; what was not found is asked for again, but not more often
@@ -13,10 +13,10 @@ use kube::api::{Api, ApiResource, DynamicObject};
 use kube::core::{GroupVersion, GroupVersionKind};
 use tokio::time::Instant;
 
-/// How soon something that was not there is looked for again.
+/// How soon discovery of a missing kind is repeated.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// A kind, and how to ask for its objects.
+/// A kind and its resource.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Resource {
     /// Group, version, kind and plural.
@@ -34,7 +34,7 @@ impl Resource {
         GroupVersionKind::gvk(group, version, kind)
     }
 
-    /// Requests for its objects: in this namespace, if they are in namespaces.
+    /// A client of its objects: in this namespace, if they are namespaced.
     pub fn api(&self, client: Client, namespace: &str) -> Api<DynamicObject> {
         if self.namespaced {
             Api::namespaced_with(client, namespace, &self.api_resource)
@@ -53,7 +53,7 @@ pub enum ResolveError {
         /// The text.
         api_version: String,
     },
-    /// The server does not have it.
+    /// The server does not serve the kind.
     #[error("no kind {kind:?} in {api_version:?}; is its CRD installed?")]
     NoKind {
         /// The API version that was asked for.
@@ -61,7 +61,7 @@ pub enum ResolveError {
         /// The kind that it does not have.
         kind: String,
     },
-    /// The server could not be asked.
+    /// Discovery failed.
     #[error("failed to discover {api_version:?}: {source}")]
     Discovery {
         /// The API version that was asked for.
@@ -72,14 +72,14 @@ pub enum ResolveError {
     },
 }
 
-/// Knows the kinds of a server, as far as they were asked for. Clones share what they know.
+/// The discovered kinds of a server. Clones share them.
 #[derive(Clone)]
 pub struct Mapper {
     client: Client,
     versions: Arc<Mutex<HashMap<GroupVersion, Arc<Version>>>>,
 }
 
-/// What is known of one group version; whoever asks the server holds the lock, and others wait for the answer.
+/// The kinds of one group version. The lock is held during discovery, so that it is sent once.
 #[derive(Default)]
 struct Version(tokio::sync::Mutex<Option<Kinds>>);
 
@@ -89,7 +89,7 @@ struct Kinds {
 }
 
 impl Mapper {
-    /// A mapper that knows nothing yet.
+    /// A mapper that has discovered nothing yet.
     pub fn new(client: Client) -> Self {
         Self {
             client,
@@ -97,7 +97,7 @@ impl Mapper {
         }
     }
 
-    /// How to ask for objects of a kind.
+    /// The resource of a kind.
     pub async fn resolve(&self, api_version: &str, kind: &str) -> Result<Resource, ResolveError> {
         let malformed = || ResolveError::Malformed {
             api_version: api_version.to_owned(),
@@ -130,7 +130,7 @@ impl Mapper {
         found.ok_or_else(|| no_kind(api_version, kind))
     }
 
-    /// Forgets a group, whose kinds may have changed.
+    /// Invalidates a group, whose kinds may have changed.
     pub fn forget(&self, group: &str) {
         self.versions().retain(|version, _| version.group != group);
     }

@@ -1,4 +1,4 @@
-//! Threads for work that runs what users wrote: templates.
+//! Threads for user input that is evaluated: templates, patches, built-in functions.
 //!
 //! An async worker that evaluates a template answers nobody meanwhile, and a lock that is held over it stops everybody. Such work is
 //! handed to a [`Pool`]: few threads, of which one namespace gets at most half, each piece of work with a limit of processor time.
@@ -20,7 +20,7 @@ pub struct Pool {
     namespaces: Mutex<HashMap<String, Arc<Semaphore>>>,
 }
 
-/// When a reconciler looks again whose share of the threads others take.
+/// The requeue delay of a reconcile whose share of the threads is taken.
 pub const CROWDED: Duration = Duration::from_secs(1);
 
 /// Why there is no result.
@@ -33,7 +33,7 @@ pub enum NoResult {
     #[error("other templates of the namespace are being evaluated")]
     Crowded,
     /// The work did not end within the time limit.
-    #[error("it takes longer than it may")]
+    #[error("it exceeds the time limit for evaluating templates")]
     TooLong,
 }
 
@@ -120,7 +120,7 @@ impl Pool {
     async fn start<T: Send + 'static>(
         &self,
         turn: OwnedSemaphorePermit,
-        patience: Option<Duration>,
+        timeout: Option<Duration>,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, NoResult> {
         let lost = |_| NoResult::Lost;
@@ -134,10 +134,10 @@ impl Pool {
             let expired = move || flag.load(Ordering::Relaxed) || processor_time() >= until;
             cambium_definitions_render::with_deadline(expired, work)
         });
-        let done = match patience {
+        let done = match timeout {
             None => done.await,
-            Some(patience) => {
-                let done = tokio::time::timeout(patience, done).await;
+            Some(timeout) => {
+                let done = tokio::time::timeout(timeout, done).await;
                 done.map_err(|_| NoResult::TooLong)?
             }
         };
@@ -167,7 +167,7 @@ impl Pool {
     }
 }
 
-/// How much time a processor has spent on this thread. What a template costs does not depend on what else the machine does.
+/// The processor time of this thread. Unlike wall time it does not depend on what else runs on the machine.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let seconds = u64::try_from(time.tv_sec).unwrap_or_default();

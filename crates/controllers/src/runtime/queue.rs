@@ -1,4 +1,4 @@
-//! What is to be done, each key at most once at a time.
+//! A work queue: each key is reconciled by at most one worker at a time.
 //!
 //! A key that is added twice runs once; one that is added while it runs, runs again afterwards, and never twice
 //! at the same time. Keys run in the order in which they became ready. A key has at most one alarm, the earliest
@@ -20,7 +20,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-/// How long to wait after a failure: twice as long each time.
+/// The exponential back-off after failures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
     /// After the first failure.
@@ -45,14 +45,14 @@ impl Backoff {
     }
 }
 
-/// What a run wants to happen next.
+/// The outcome of a reconcile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Nothing, until somebody adds the key again.
+    /// Done, until the key is added again.
     Done,
-    /// A look after this time, whatever happens. It was no failure.
+    /// Requeue after this time, whatever happens. It was no failure.
     After(Duration),
-    /// Another try, later and later.
+    /// Requeue with back-off after a failure.
     Retry,
     /// Another run, because this one changed what it depends on. It was no failure. The first few follow at once; a key that never comes to
     /// rest runs later and later.
@@ -70,10 +70,10 @@ impl Outcome {
     }
 }
 
-/// How many runs in a row may ask for another one at once.
+/// How many reconciles in a row may requeue their key at once.
 const AT_ONCE: u32 = 10;
 
-/// Keys that are to be worked on. Clones are the same queue.
+/// A work queue. Clones are the same queue.
 pub struct Queue<K>(Arc<Shared<K>>);
 
 struct Shared<K> {
@@ -84,27 +84,27 @@ struct Shared<K> {
 
 struct State<K> {
     ready: VecDeque<K>,
-    /// Everything in `ready`, and since when.
+    /// When each key in `ready` was added.
     queued: HashMap<K, Instant>,
-    /// Who runs, and whether to run again.
+    /// Keys that are being reconciled, and whether they were added again meanwhile.
     running: HashMap<K, bool>,
     alarms: BTreeMap<(Instant, u64), K>,
     alarm_of: HashMap<K, (Instant, u64)>,
     alarms_set: u64,
     failures: HashMap<K, u32>,
-    /// How many runs in a row asked for another one.
+    /// How many reconciles in a row have requeued their key at once.
     restless: HashMap<K, u32>,
     stopped: bool,
     metrics: Option<QueueMetrics>,
 }
 
-/// A key that somebody works on. Dropping it without a word counts as a failure.
+/// A key that a worker reconciles. Dropping it unfinished counts as a failure.
 pub struct Ticket<K: Key> {
     key: K,
     queue: Option<Queue<K>>,
 }
 
-/// What can be queued.
+/// A key of a queue.
 pub trait Key: Clone + Eq + Hash + Debug + Send + Sync + 'static {}
 
 impl<T: Clone + Eq + Hash + Debug + Send + Sync + 'static> Key for T {}
@@ -130,17 +130,17 @@ impl<K: Key> Queue<K> {
         }))
     }
 
-    /// Counts what happens from now on.
+    /// Counts in these metrics from now on.
     pub fn count(&self, metrics: QueueMetrics) {
         self.state().metrics = Some(metrics);
     }
 
-    /// Wants a key to run now, or once more if it runs.
+    /// Adds a key; if it is being reconciled, it is reconciled once more afterwards.
     pub fn add(&self, key: K) {
         self.add_all([key]);
     }
 
-    /// Wants each of these keys to run now, or once more if it runs.
+    /// Adds keys, as [`Self::add`] does.
     pub fn add_all(&self, keys: impl IntoIterator<Item = K>) {
         let (mut state, now) = (self.state(), Instant::now());
         for key in keys {
@@ -150,7 +150,7 @@ impl<K: Key> Queue<K> {
         self.0.changed.notify_one();
     }
 
-    /// Wants a key to run after a while. An earlier wish stands.
+    /// Adds a key after a delay. An earlier time stands.
     pub fn add_after(&self, key: K, delay: Duration) {
         // A delay too long for the clock is for ever.
         let Some(at) = Instant::now().checked_add(delay) else {
@@ -160,7 +160,7 @@ impl<K: Key> Queue<K> {
         self.0.changed.notify_one();
     }
 
-    /// Wants each of these keys to run at a time of its own: whatever `when` says, given when the key runs anyway. Nothing leaves that as it is.
+    /// Adds each key at a time of its own, which `when` decides from the time at which it runs anyway. Nothing leaves that as it is.
     pub fn add_each_at(
         &self,
         keys: impl IntoIterator<Item = K>,
@@ -180,7 +180,7 @@ impl<K: Key> Queue<K> {
         self.0.changed.notify_one();
     }
 
-    /// Wants a key to run again after a failure; says after how long.
+    /// Requeues a key with back-off after a failure; returns the delay.
     pub fn retry(&self, key: K) -> Duration {
         let failures = {
             let mut state = self.state();
@@ -194,7 +194,7 @@ impl<K: Key> Queue<K> {
         delay
     }
 
-    /// Wants a key to run again because its run changed what it depends on.
+    /// Requeues a key whose reconcile has changed its own input.
     fn again(&self, key: K) {
         let times = {
             let mut state = self.state();
@@ -208,47 +208,47 @@ impl<K: Key> Queue<K> {
         }
     }
 
-    /// A key has come to rest.
+    /// Resets the count of immediate requeues of a key.
     fn rest(&self, key: &K) {
         let mut state = self.state();
         state.failures.remove(key);
         state.restless.remove(key);
     }
 
-    /// Forgets a key's failures.
+    /// Resets the failures of a key.
     pub fn reset(&self, key: &K) {
         self.state().failures.remove(key);
     }
 
-    /// How often in a row a key has failed.
+    /// The failures in a row of a key.
     pub fn failures(&self, key: &K) -> u32 {
         self.state().failures.get(key).copied().unwrap_or(0)
     }
 
-    /// How many keys are ready to run.
+    /// How many keys are ready.
     pub fn len(&self) -> usize {
         self.state().ready.len()
     }
 
-    /// Whether no key is ready to run.
+    /// Whether no key is ready.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether nothing is ready, running, or waits for its time.
+    /// Whether no key is ready, being reconciled, or delayed.
     pub fn is_idle(&self) -> bool {
         let state = self.state();
         state.ready.is_empty() && state.running.is_empty() && state.alarms.is_empty()
     }
 
-    /// Gives out no more keys. What runs may finish.
+    /// Shuts the queue down. Running reconciles may finish.
     pub fn stop(&self) {
         self.state().stopped = true;
         self.0.changed.notify_waiters();
         self.0.changed.notify_one();
     }
 
-    /// The next key, as soon as there is one; nothing once the queue was stopped.
+    /// Waits for the next key; nothing once the queue is shut down.
     pub async fn next(&self) -> Option<Ticket<K>> {
         loop {
             // Registered before looking, so that what happens between is not missed.
@@ -301,7 +301,7 @@ impl<K: Key> Queue<K> {
                     metrics.iter().for_each(QueueMetrics::begins);
                     let run = AssertUnwindSafe(async { work(ticket.key().clone()).await });
                     let outcome = run.catch_unwind().await.unwrap_or_else(|_| {
-                        tracing::error!(key = ?ticket.key(), "a run panicked");
+                        tracing::error!(key = ?ticket.key(), "a reconcile panicked");
                         metrics.iter().for_each(QueueMetrics::panicked);
                         Outcome::Retry
                     });
@@ -368,7 +368,7 @@ impl<K: Key> State<K> {
         }
     }
 
-    /// Moves every key whose time has come.
+    /// Moves delayed keys whose time has come to `ready`.
     fn ring(&mut self, now: Instant) {
         while let Some(alarm) = self.alarms.first_entry().filter(|alarm| alarm.key().0 <= now) {
             let key = alarm.remove();
@@ -388,7 +388,7 @@ impl<K: Key> State<K> {
         Some(key)
     }
 
-    /// Whether the key is to run again.
+    /// Ends the reconcile of a key; whether it was added again meanwhile.
     fn done(&mut self, key: &K) -> bool {
         let again = self.running.remove(key).unwrap_or(false);
         if again {
@@ -399,12 +399,12 @@ impl<K: Key> State<K> {
 }
 
 impl<K: Key> Ticket<K> {
-    /// Which key it is.
+    /// The key.
     pub fn key(&self) -> &K {
         &self.key
     }
 
-    /// Says how it went.
+    /// Ends the reconcile with an outcome.
     pub fn finish(mut self, outcome: Outcome) {
         self.conclude(outcome);
     }

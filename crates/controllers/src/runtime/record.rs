@@ -1,4 +1,4 @@
-//! One object, kept small.
+//! An object as compact JSON text, as caches hold it.
 //!
 //! A tree of JSON values takes several times the memory of its text. What is kept is the text, without the
 //! parts that no controller reads (who manages which field, what kubectl last applied), and trees and structs

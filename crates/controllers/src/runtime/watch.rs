@@ -1,4 +1,4 @@
-//! Keeps a [`Cache`] like the server.
+//! Lists and watches a resource into a [`Cache`].
 //!
 //! kube's `watcher` does the talking: it lists, watches, resumes, and starts over after a 410. Here its events
 //! become changes of a cache, so that starting over is told as the few differences that it found.
@@ -23,7 +23,7 @@ use super::record::{Key, Object};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// Trouble that is this long ago is forgotten.
+/// Errors longer ago than this are forgotten by the back-off.
 const CALM: Duration = Duration::from_secs(60);
 
 /// What to watch, in all namespaces.
@@ -33,12 +33,12 @@ pub struct Watch {
     missing: Missing,
 }
 
-/// What to do about a resource that the server does not have.
+/// How to handle a resource that the server does not serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
-    /// Ask again now and then: it will be there.
+    /// Retry: its CRD will be installed.
     Wait,
-    /// Take everything for gone, and end.
+    /// Empty the cache and end.
     End,
 }
 
@@ -69,7 +69,7 @@ impl Watch {
         Watching(tokio::spawn(self.run(cache)))
     }
 
-    /// Keeps the cache like the server. Ends only if the resource is missing and [`Missing::End`] was asked for.
+    /// Lists and watches until it is dropped. It ends by itself only if the resource is missing and [`Missing::End`] was asked for.
     pub async fn run(self, cache: Arc<Cache>) {
         let api: Api<Object> = Api::all_with(self.client, cache.resource());
         let mut config = watcher::Config::default().streaming_lists();
@@ -151,7 +151,7 @@ impl Drop for Watching {
     }
 }
 
-/// Objects that a list did not have, and that we wrote not long ago: the list may be the older of the two.
+/// Reads objects that a list did not have and that were written not long ago: the list may be older than the writes.
 async fn ask_for_doubtful(api: &Api<Object>, cache: &Cache, listed: &HashSet<Key>) {
     for key in cache.vanished(|key| listed.contains(key)) {
         let Some(record) = cache.get(&key) else { continue };
@@ -167,7 +167,7 @@ async fn ask_for_doubtful(api: &Api<Object>, cache: &Cache, listed: &HashSet<Key
     }
 }
 
-/// An object that a list showed older than it is known. If the server itself says so, it is so.
+/// Reads an object that a list showed at an older version than the cache has: if the API server says so too, its store was restored from a backup.
 async fn ask_whether_it_is_older(api: &Api<Object>, cache: &Cache, doubt: &Doubt) {
     let one = api.clone().constrain(&doubt.key.namespace);
     match one.get_opt(&doubt.key.name).await {
@@ -181,18 +181,18 @@ async fn ask_whether_it_is_older(api: &Api<Object>, cache: &Cache, doubt: &Doubt
     }
 }
 
-/// What an error asks for.
+/// How an error of a watch is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// The server does not know streaming lists.
     NoStreaming,
     /// The server does not know the resource.
     Missing,
-    /// The server knows us, and says no.
+    /// The server refuses the request.
     Refused,
-    /// We fell behind, or have seen more than the server has, whose store was restored from a backup. We start over.
+    /// The watch is too old (410), or ahead of the server, whose store was restored from a backup. It is listed again.
     Behind,
-    /// Anything else, which may well work the next time.
+    /// Anything else: retried with back-off.
     Passing,
 }
 
@@ -222,7 +222,7 @@ fn is_too_large(status: &Status) -> bool {
         .any(|cause| cause.reason == "ResourceVersionTooLarge")
 }
 
-/// Pauses that grow while there is trouble, and one warning for all of it.
+/// Exponential back-off of a watch, with one warning in the log for all errors in a row.
 #[derive(Default)]
 struct Trouble {
     pauses: u32,
@@ -237,10 +237,10 @@ impl Trouble {
         }
         let (kind_name, api_version) = (&resource.kind, &resource.api_version);
         if kind == Kind::Behind || self.warned {
-            tracing::debug!(kind = %kind_name, %api_version, %error, "the watch has to start again");
+            tracing::debug!(kind = %kind_name, %api_version, %error, "the watch expired; relisting");
         } else {
             self.warned = true;
-            tracing::warn!(kind = %kind_name, %api_version, %error, "cannot watch, and will keep trying");
+            tracing::warn!(kind = %kind_name, %api_version, %error, "failed to watch; retrying with back-off");
         }
         let pause = FIRST_PAUSE
             .saturating_mul(1 << self.pauses.min(16))

@@ -357,7 +357,7 @@ impl<'a> Player<'a> for Composer<'a> {
                 .flatten()
             {
                 let message = condition["message"].as_str().unwrap_or_default();
-                if message.ends_with("holds what is written") {
+                if message.ends_with("has the current spec") {
                     condition["message"].take();
                 }
             }

@@ -1,4 +1,4 @@
-//! Numbers, strings, booleans and lists of them.
+//! Generates numbers, strings, booleans and lists of them.
 
 use super::{Generator, Name, Need, Shape, Sort, Tree};
 
@@ -144,7 +144,7 @@ impl Generator {
         }
     }
 
-    /// Whether something is there: a field that often is not.
+    /// A presence test of a field that is often absent.
     fn presence(&mut self) -> Tree {
         let operator = *self.random.pick(&["!=", "=="]);
         let shape = self.struct_shape(1);

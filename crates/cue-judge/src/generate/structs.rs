@@ -1,4 +1,4 @@
-//! Structs and everything that can be declared in them.
+//! Generates structs and declarations.
 
 use super::{FIELDS, Generator, Name, Need, Shape, Sort, Tree};
 
@@ -145,7 +145,7 @@ impl Generator {
                 let name = format!("L{}", self.lets);
                 let shape = self.shape(1);
                 let value = self.value(&shape, need, depth);
-                // A `let` that nobody uses is an error.
+                // An unused `let` is an error.
                 let declared = Tree::new(Sort::Declaration)
                     .text(&format!("let {name} = "))
                     .tree(value)

@@ -1,17 +1,17 @@
-//! A program as text with a structure.
+//! A program as a tree of text pieces.
 
 use std::fmt;
 
 /// A piece of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tree {
-    /// What it is.
+    /// Its sort.
     pub sort: Sort,
     /// Its text and the pieces in it, in order.
     pub parts: Vec<Part>,
 }
 
-/// What a piece is: pieces of one sort can stand for one another.
+/// The sort of a piece: pieces of the same sort are interchangeable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sort {
     /// The whole text.

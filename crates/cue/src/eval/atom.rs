@@ -1,4 +1,4 @@
-//! What is known of a value apart from its fields: its kind, its bounds, and the scalar itself.
+//! Atoms: kind, bounds, validators and scalar of a value, apart from its fields.
 
 use crate::eval::builtin::Validator;
 use crate::eval::kind::Kind;
@@ -28,7 +28,7 @@ pub(crate) struct Bound {
     pub regex: Option<Rc<crate::packages::regexp::Pattern>>,
 }
 
-/// Two things that cannot both hold.
+/// A conflict of two constraints.
 #[derive(Debug)]
 pub(crate) struct Conflict {
     pub message: String,
@@ -48,7 +48,7 @@ impl Default for Atom {
 }
 
 impl Atom {
-    /// Whether nothing is known yet.
+    /// Whether there is no constraint yet.
     pub(crate) fn is_top(&self) -> bool {
         self.kind == Kind::TOP && self.bounds.is_empty() && self.validators.is_empty()
     }
@@ -169,10 +169,10 @@ impl fmt::Display for Atom {
 }
 
 enum Relation {
-    /// The first says all that the second says.
+    /// The first implies the second.
     Implies,
     Implied,
-    /// Nothing satisfies both.
+    /// They exclude each other.
     Excludes,
     None,
 }

@@ -1,7 +1,8 @@
-//! What an evaluation may cost.
+//! The budget of an evaluation: steps, bytes, depth, and time.
 //!
-//! Work is counted in steps and memory in bytes, where they are made; both are the same on every machine. Time is asked for now and
-//! then, of whoever has a clock ([`crate::with_deadline`]). Whatever is used up first ends the evaluation with an error that nothing catches.
+//! Work is counted in steps and memory in bytes; both are the same on every machine. The deadline
+//! ([`crate::with_deadline`]) is checked now and then. Whichever is exceeded first ends the evaluation with an error that
+//! no expression catches.
 
 use super::Machine;
 use super::error::{Code, Error, Reason};
@@ -11,19 +12,19 @@ use crate::packages::{Budget, CallError};
 use crate::program::ir::Position;
 use std::cell::Cell;
 
-/// How much work an evaluation may do before it is given up.
+/// The limits of an evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Conjuncts unified, expressions computed, values compared or written out; longer texts and numbers count for more.
+    /// Steps: conjuncts unified, expressions evaluated, values compared or exported; longer texts and numbers count more.
     pub steps: u64,
-    /// What values and texts take in memory, roughly. Nothing is given back before the evaluation ends.
+    /// Approximate memory of values and texts. Nothing is released before the evaluation ends.
     pub bytes: u64,
-    /// Values nested in the evaluation of one another.
+    /// Nesting of evaluations.
     pub depth: u32,
 }
 
 impl Limits {
-    /// A part of it, for something that must be cheap.
+    /// The limits divided by a number.
     pub fn divided_by(self, divisor: u64) -> Self {
         Self {
             steps: self.steps / divisor,
@@ -43,15 +44,15 @@ impl Default for Limits {
     }
 }
 
-/// How many steps are taken before the clock is looked at.
+/// Steps between checks of the deadline.
 const LOOK: u64 = 256;
 
-/// What has been used so far.
+/// The consumption so far.
 pub(super) struct Meter {
     limits: Limits,
     steps: u64,
     bytes: Cell<u64>,
-    /// The step at which to look closer.
+    /// The step of the next check.
     look_at: u64,
     expired: Option<Expired>,
 }
@@ -75,7 +76,7 @@ impl Meter {
         self.bytes.get()
     }
 
-    /// Counts memory that is about to be taken.
+    /// Counts memory.
     pub(super) fn charge(&self, bytes: usize) {
         self.bytes.set(self.bytes.get().saturating_add(bytes as u64));
     }
@@ -84,7 +85,7 @@ impl Meter {
         self.bytes.get() > self.limits.bytes
     }
 
-    /// What is used up, if anything is.
+    /// The exceeded limit, if any.
     fn used_up(&self) -> Option<String> {
         let Limits { steps, bytes, .. } = self.limits;
         if self.steps > steps {
@@ -98,7 +99,7 @@ impl Meter {
     }
 }
 
-/// Functions of packages count for themselves what their callers cannot know.
+/// Package functions charge costs that their callers cannot know.
 impl Budget for Machine<'_> {
     fn take(&mut self, steps: u64, bytes: usize) -> Result<(), CallError> {
         self.claim(bytes)
@@ -107,7 +108,7 @@ impl Budget for Machine<'_> {
     }
 }
 
-/// What a node takes, with the first things that are known of it.
+/// The approximate memory of a node.
 pub(super) const NODE: usize = size_of::<Node<'static>>() + 4 * CONJUNCT;
 pub(super) const ENV: usize = size_of::<Env<'static>>();
 pub(super) const CONJUNCT: usize = size_of::<Conjunct<'static>>();
@@ -156,7 +157,7 @@ impl<'p> Machine<'p> {
         self.exhausted.clone().map_or(Ok(()), Err)
     }
 
-    /// Whether a value that is nested so deep in others may be looked at: whatever walks it goes as deep.
+    /// Fails for a value nested beyond the depth limit, as every walk over it is recursive.
     pub(super) fn within_depth(&mut self, depth: usize) -> Result<(), Error> {
         let limit = self.options.limits.depth;
         if depth < limit as usize {
@@ -168,20 +169,20 @@ impl<'p> Machine<'p> {
         Err(error)
     }
 
-    /// A value that is larger than any may be: as much as a budget that is used up.
+    /// The error for a value that exceeds the size limits, treated as an exceeded budget.
     pub(crate) fn too_large(&mut self, message: String, position: Position) -> Error {
         let error = self.bottom(Code::Exhausted, Reason::Text(message), vec![position]);
         self.exhaust(error.clone());
         error
     }
 
-    /// Nothing more is evaluated.
+    /// Stops the evaluation.
     pub(super) fn exhaust(&mut self, error: Error) {
         self.meter.look_at = 0;
         self.exhausted.get_or_insert(error);
     }
 
-    /// Where in the text the evaluation is.
+    /// The current source positions.
     pub(super) fn here(&self) -> Vec<Position> {
         let written = |conjunct: &Conjunct<'p>| match conjunct.source {
             Source::Expr(expr) if expr.position.span.end > 0 => Some(expr.position),

@@ -1,4 +1,4 @@
-//! Built-in functions, validators and constants: how they are found and called.
+//! Built-in functions, validators and constants: lookup and calls.
 
 mod core;
 mod documents;
@@ -25,12 +25,12 @@ use crate::program::symbols::Label;
 use std::fmt;
 use std::sync::Arc;
 
-/// Something that a program can name without declaring it.
+/// A built-in.
 pub(crate) struct Builtin {
     /// The import path; empty for the predeclared ones.
     pub package: &'static str,
     pub name: &'static str,
-    /// What a validator can be put on.
+    /// The kinds that a validator accepts.
     pub operand: Kind,
     pub run: Run,
 }
@@ -41,21 +41,21 @@ pub(crate) type Function = for<'a, 'p> fn(&'a mut Machine<'p>, &'a [Value], Posi
 #[derive(Clone, Copy)]
 pub(crate) enum Run {
     Function {
-        /// The least and the most arguments.
+        /// Minimum and maximum number of arguments.
         arity: (u8, u8),
         call: Function,
-        /// Answers whether its first argument is good; with that one left out it is a constraint.
+        /// A validator of its first argument; called without it, it is a constraint.
         validates: bool,
     },
     Constant(fn() -> Scalar),
-    /// A value that is itself written in CUE.
+    /// A value written in CUE.
     Written(&'static str),
     Close,
     And,
     Or,
 }
 
-/// What a plain function gives back, as a value.
+/// Conversion of a function's result to a value.
 pub(crate) trait IntoValue {
     fn into_value(self, machine: &mut Machine<'_>, position: Position) -> Result<Value, Error>;
 }
@@ -123,7 +123,7 @@ impl Builtin {
         }
     }
 
-    /// A function that answers whether its first argument, of some kind, is good.
+    /// A validator of its first argument.
     const fn validator(
         package: &'static str,
         name: &'static str,
@@ -144,7 +144,7 @@ impl Builtin {
         }
     }
 
-    /// How many bytes it takes for each byte of its arguments while it works, roughly.
+    /// Approximate bytes of memory per byte of arguments.
     fn growth(&self) -> usize {
         match (self.package, self.name) {
             ("strings", "Split" | "SplitN" | "SplitAfter" | "SplitAfterN" | "Fields" | "Runes") => 16,
@@ -162,7 +162,7 @@ impl Builtin {
         )
     }
 
-    /// How much more a match costs that says what its groups matched, as often as there is one.
+    /// The additional cost factor of matches with groups.
     fn groups(&self) -> u64 {
         match self.name {
             name if name.starts_with("FindAll") || name.starts_with("ReplaceAll") => 8,
@@ -194,12 +194,12 @@ impl fmt::Debug for Builtin {
     }
 }
 
-/// A call that waits for the value it is put on.
+/// A validator call, a constraint on a value.
 #[derive(Debug)]
 pub(crate) struct Validator {
     pub builtin: &'static Builtin,
     pub arguments: Vec<Value>,
-    /// The arguments as a person reads them.
+    /// The arguments for messages.
     pub shown: Vec<String>,
     pub position: Position,
 }
@@ -268,7 +268,7 @@ pub(crate) fn bool_value(value: bool) -> Value {
     Value::Scalar(Scalar::Bool(value))
 }
 
-/// Arguments, as the types that functions want.
+/// Conversion of arguments to Rust types.
 impl<'p> Machine<'p> {
     pub(super) fn run_validator(
         &mut self,
@@ -291,7 +291,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Calls a function, and counts what it is given and what it makes.
+    /// Calls a function, and charges its arguments and result.
     pub(super) fn invoke(
         &mut self,
         builtin: &'static Builtin,
@@ -347,7 +347,7 @@ impl<'p> Machine<'p> {
         Ok(value)
     }
 
-    /// A function has no result: because of what it was given, or because that would be too large.
+    /// The error of a failed call.
     fn call_failed(&mut self, error: CallError, position: Position) -> Error {
         match error {
             CallError::Failed(message) => self.bottom(Code::Fatal, Reason::Call(message), vec![position]),

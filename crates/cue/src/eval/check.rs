@@ -1,4 +1,4 @@
-//! Looking at whole values: errors below a node, equality.
+//! Recursive checks of values: errors below a node, equality.
 
 use super::Machine;
 use super::builtin::Validator;
@@ -46,7 +46,7 @@ impl<'p> Machine<'p> {
         found
     }
 
-    /// Whether two evaluated values are the same, so that one of two alternatives can go.
+    /// Whether two evaluated values are identical, so that one of two disjuncts is redundant.
     pub(super) fn same_value(&mut self, left: NodeId, right: NodeId) -> bool {
         let (left, right) = (self.expanded(left), self.expanded(right));
         if left == right || self.step().is_err() {
@@ -159,7 +159,7 @@ impl<'p> Machine<'p> {
         Ok(true)
     }
 
-    /// Runs the validators of a node against what it has become.
+    /// Runs the validators of a node.
     pub(super) fn validate(&mut self, id: NodeId) {
         if self.known(id).atom.validators.is_empty() || self.failed(id) {
             return;

@@ -1,4 +1,4 @@
-//! Which fields a closed struct admits.
+//! Closedness: which fields a closed struct allows.
 //!
 //! Every conjunct belongs to a *group*. Referring to a definition makes a group that is closed; so does `close`. A struct literal
 //! with embeddings makes one, and each embedding one inside it. A field is admitted at a node when every closed group there
@@ -54,12 +54,12 @@ pub(super) enum Closing {
     At(NodeId),
 }
 
-/// The groups that one reference brings in.
+/// The groups that a reference copies.
 #[derive(Debug)]
 pub(super) struct Transplanted {
-    /// What it refers to.
+    /// The target of the reference.
     target: NodeId,
-    /// What has become of the groups of its conjuncts, and of those around them.
+    /// The copies of the groups of its conjuncts, and of the enclosing groups.
     groups: Vec<(GroupId, GroupId)>,
 }
 
@@ -134,7 +134,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Marks the fields of a node that some closed group does not admit.
+    /// Reports fields that a closed group does not allow.
     pub(super) fn check_closed(&mut self, node: NodeId) {
         let known = self.known(node);
         if !known.structs.iter().any(|info| self.is_within_closed(info.group)) {
@@ -180,7 +180,7 @@ impl<'p> Machine<'p> {
         groups
     }
 
-    /// Whether a node admits no fields but those that it mentions.
+    /// Whether a node is closed.
     pub(super) fn is_closed(&self, node: NodeId) -> bool {
         let known = self.known(node);
         if self

@@ -1,4 +1,4 @@
-//! `for`, `if` and `let` clauses, and the lists that hold them.
+//! Comprehensions: `for`, `if` and `let` clauses, in structs and lists.
 
 use super::Machine;
 use super::error::Error;
@@ -13,7 +13,7 @@ use crate::program::symbols::Label;
 type Elements<'p> = (Vec<Conjunct<'p>>, Option<Conjunct<'p>>);
 
 impl<'p> Machine<'p> {
-    /// The environments in which a comprehension's body is yielded. All or nothing.
+    /// The environments for each yield of a comprehension; all or none.
     pub(super) fn yields(
         &mut self,
         comprehension: &'p ComprehensionExpr,
@@ -64,7 +64,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// What a `for` iterates over: keys and values.
+    /// The keys and values that a `for` iterates over.
     fn range(&mut self, env: EnvId, source: &'p Expr) -> Result<Vec<(NodeId, NodeId)>, Error> {
         let node = match self.operand(env, source)? {
             Value::Node(node) => node,

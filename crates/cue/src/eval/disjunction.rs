@@ -1,4 +1,4 @@
-//! Disjunctions: one evaluation for each alternative, and what is left of them.
+//! Disjunctions: evaluates a node once per alternative, and collects those that do not fail.
 
 use super::Machine;
 use super::atom::Atom;
@@ -30,7 +30,7 @@ pub(crate) struct Branch {
     marks: Vec<Marked>,
 }
 
-/// What one disjunction says of an alternative.
+/// The mark of an alternative in a disjunction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Marked {
     disjunction: usize,
@@ -41,7 +41,8 @@ struct Marked {
 
 /// One mark for each alternative, from one for each disjunction that is unified with the others: the rule for what is a default.
 ///
-/// A disjunction whose defaults are all gone does not say what is a default. Where another one says it, what nobody marked is none.
+/// A disjunction whose defaults have all failed marks nothing. If another one marks defaults, unmarked alternatives are no
+/// defaults.
 fn combine<T>(alternatives: Vec<(T, Vec<Mark>)>) -> Vec<(T, Mark)> {
     let disjunctions = alternatives.first().map_or(0, |(_, marks)| marks.len());
     let counts: Vec<bool> = (0..disjunctions)
@@ -91,34 +92,34 @@ fn combine_nested(branches: &[Branch]) -> Vec<(NodeId, Mark)> {
     combine(branches.iter().map(by_root).collect())
 }
 
-/// From how many alternatives on, beside those that disjunctions offer by themselves, not all products are looked at.
+/// Above this many alternatives, not all products of disjunctions are enumerated.
 const MANY: usize = 128;
 
-/// How many different values are enough to say that there are several.
+/// Number of distinct values after which a default enumeration stops: the value is ambiguous.
 const ENOUGH: usize = 8;
 
-/// Which alternatives are looked at.
+/// The extent of an enumeration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extent {
     All,
-    /// All, unless more than so many do not fail.
+    /// All alternatives, up to this many that do not fail.
     AtMost(usize),
-    /// Those that no disjunction with defaults excludes from them, until there are enough different ones.
+    /// Possible defaults only, until there are enough distinct ones.
     Defaults,
 }
 
-/// A look at the alternatives of a node.
+/// An enumeration of the alternatives of a node.
 #[derive(Debug)]
 pub(super) struct Enumeration {
     of: NodeId,
     extent: Extent,
-    /// How many have not failed.
+    /// The number of alternatives that did not fail.
     leaves: usize,
-    /// Those that are different from one another, and miss nothing.
+    /// The distinct complete alternatives.
     there: Vec<NodeId>,
-    /// Some were left out that are no defaults.
+    /// Non-default alternatives were skipped.
     skipped: bool,
-    /// Some were left out because there are enough.
+    /// The enumeration was stopped early.
     stopped: bool,
 }
 
@@ -132,7 +133,7 @@ fn hash_scalar(scalar: &Scalar, into: &mut impl Hasher) {
     }
 }
 
-/// What tells a disjunction from others.
+/// The identity of a disjunction.
 fn key(conjunct: &Conjunct<'_>) -> usize {
     match &conjunct.source {
         Source::Expr(expr) => std::ptr::from_ref::<Expr>(expr).addr(),
@@ -141,7 +142,7 @@ fn key(conjunct: &Conjunct<'_>) -> usize {
     }
 }
 
-/// What a conjunct offers to choose from.
+/// The alternatives of a conjunct.
 #[derive(Clone)]
 enum Choice<'p> {
     Written(&'p OrExpr),
@@ -150,7 +151,7 @@ enum Choice<'p> {
 }
 
 impl Disjunction<'_> {
-    /// How many alternatives it offers.
+    /// The number of alternatives.
     fn len(&self) -> usize {
         Choice::of(&self.conjunct).len()
     }
@@ -192,7 +193,7 @@ impl<'p> Choice<'p> {
 }
 
 impl<'p> Machine<'p> {
-    /// Keeps a disjunction until everything else is known.
+    /// Defers a disjunction until all other conjuncts are unified.
     pub(super) fn add_disjunction(&mut self, id: NodeId, conjunct: Conjunct<'p>) {
         let is_same = |known: &Conjunct<'p>| {
             known.env == conjunct.env
@@ -226,7 +227,7 @@ impl<'p> Machine<'p> {
         });
     }
 
-    /// Unifies the alternative that this node was made for.
+    /// Unifies the chosen alternative of a disjunction.
     pub(super) fn choose(&mut self, id: NodeId, disjunction: usize) {
         let choice = self.node(id).choices[disjunction] as usize;
         let Disjunction {
@@ -328,8 +329,8 @@ impl<'p> Machine<'p> {
         (branches, errors)
     }
 
-    /// Notes an alternative that has not failed; perhaps no more of them are needed.
-    fn note_leaf(&mut self, alternative: NodeId) {
+    /// Records an alternative that has not failed; may stop the enumeration.
+    fn record_leaf(&mut self, alternative: NodeId) {
         let Some(enumeration) = self.enumeration(alternative) else {
             return;
         };
@@ -352,7 +353,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Alternatives with the same value count as one.
+    /// Removes alternatives with equal values.
     fn distinct(&mut self, found: Vec<(NodeId, Mark)>) -> Vec<(NodeId, Mark)> {
         let mut survivors: Vec<(NodeId, Mark)> = Vec::with_capacity(found.len());
         // Only those that look the same from afar are compared.
@@ -447,12 +448,12 @@ impl<'p> Machine<'p> {
                     node: alternative,
                     marks: vec![marked],
                 });
-                self.note_leaf(alternative);
+                self.record_leaf(alternative);
             }
         }
     }
 
-    /// A disjunction of plain literals and types, on a node without fields: no nodes are needed to know what is left.
+    /// Fast path for disjunctions of literals and types on a node without fields: needs no nodes.
     fn fork_atoms(&mut self, id: NodeId) -> bool {
         let known = self.known(id);
         if known.is_struct
@@ -554,7 +555,7 @@ impl<'p> Machine<'p> {
             .map_err(|conflict| self.bottom(Code::Fatal, Reason::Text(conflict.message), conflict.positions))
     }
 
-    /// Whether neither a value nor any of its fields is missing something.
+    /// Whether a value and all its fields are complete.
     fn is_there(&mut self, node: NodeId) -> bool {
         if self.known(node).error.is_some() {
             return false;
@@ -567,7 +568,7 @@ impl<'p> Machine<'p> {
         })
     }
 
-    /// Makes the node what is left of its alternatives.
+    /// Sets a node's value to its remaining alternatives.
     fn settle(&mut self, id: NodeId, mut survivors: Vec<(NodeId, Mark)>, errors: Vec<Error>) {
         if let Some(error) = self.exhausted.clone() {
             self.known_mut(id).error = Some(error);

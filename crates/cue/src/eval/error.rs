@@ -1,11 +1,11 @@
-//! Why a value is bottom.
+//! Errors (bottom values).
 
 use crate::eval::NodeId;
 use crate::program::ir::Position;
 use crate::program::symbols::Label;
 use std::rc::Rc;
 
-/// A value that is not there, and why. Cheap to make and to pass on: most are only asked whether they exist.
+/// A bottom value with its reason. Cheap to create: most are only tested for existence.
 #[derive(Debug)]
 pub(crate) struct Bottom {
     pub code: Code,
@@ -17,16 +17,16 @@ pub(crate) struct Bottom {
 
 pub(crate) type Error = Rc<Bottom>;
 
-/// What can become of it.
+/// The error code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Code {
-    /// Nothing can mend it.
+    /// Permanent.
     Fatal,
-    /// More information can.
+    /// More information could resolve it.
     Incomplete,
-    /// It depends on itself; once the rest is known it may be known too.
+    /// A reference cycle that may resolve once the rest is known.
     Cycle,
-    /// The budget is used up. Nothing catches it.
+    /// The budget was exceeded. Never caught.
     Exhausted,
 }
 

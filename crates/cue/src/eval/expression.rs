@@ -1,4 +1,4 @@
-//! Expressions that are computed: operators, interpolation, indexing, calls.
+//! Evaluates expressions: operators, interpolation, indexing, calls.
 
 use super::Machine;
 use super::budget::CONJUNCT;
@@ -13,7 +13,7 @@ use crate::eval::builtin::{Builtin, Run};
 use crate::program::ir::{Expr, ExprKind, Part, Position, SliceExpr};
 use crate::program::symbols::Label;
 
-/// What an expression evaluates to.
+/// The result of an expression.
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
     Scalar(Scalar),
@@ -35,7 +35,7 @@ impl<'p> Machine<'p> {
         };
         if is_reference(expr) {
             let target = self.resolve(conjunct.env, expr)?;
-            self.note_inner(id, target, conjunct);
+            self.record_inner(id, target, conjunct);
             self.add_reference(id, target, conjunct);
             return Ok(());
         }
@@ -168,7 +168,7 @@ impl<'p> Machine<'p> {
         self.as_operand(expr, value)
     }
 
-    /// What an expression evaluated to, which must be concrete.
+    /// The concrete operand of an evaluated expression, or an error.
     pub(super) fn as_operand(&mut self, expr: &'p Expr, value: Value) -> Result<Value, Error> {
         if let ExprKind::Kind(kind) = &expr.kind {
             return Err(self.fatal(

@@ -1,4 +1,4 @@
-//! Struct literals: their declarations become fields, patterns and tasks.
+//! Adds the declarations of struct literals as fields, patterns and tasks.
 
 use super::Machine;
 use super::closed::{Closing, Link};
@@ -143,7 +143,7 @@ impl<'p> Machine<'p> {
         self.add_late(node, conjunct);
     }
 
-    /// Gives a conjunct to a node that may have been evaluated without it.
+    /// Adds a conjunct to a node that may have been evaluated already.
     pub(super) fn add_late(&mut self, node: NodeId, conjunct: Conjunct<'p>) {
         self.node_mut(node).conjuncts.push(conjunct.clone());
         match self.node(node).state {
@@ -161,7 +161,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// The node of a field, made if need be.
+    /// The node of a field, created if necessary.
     pub(super) fn arc(&mut self, id: NodeId, label: Label, presence: Presence, position: Position) -> NodeId {
         if let Some(at) = self.known(id).find_arc(label) {
             let arc = &mut self.known_mut(id).arcs[at];

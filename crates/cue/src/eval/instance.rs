@@ -1,4 +1,4 @@
-//! A program at work: values injected, looked up and exported.
+//! An evaluation of a program: injecting, looking up and exporting values.
 
 use super::error::{Code, Error, Reason};
 use super::node::{Conjunct, NodeId, Scope, Source};
@@ -17,10 +17,10 @@ pub struct Instance<'p> {
     root: NodeId,
 }
 
-/// The node that stands above the program.
+/// The parent node of the program.
 const ABOVE: NodeId = NodeId(0);
 
-/// What is at a path.
+/// A value found by a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lookup(pub(super) NodeId);
 
@@ -31,7 +31,7 @@ impl Lookup {
 }
 
 impl Program {
-    /// Evaluates the program with values injected at top-level names. Nothing is computed before somebody asks.
+    /// Starts an evaluation with values injected at top-level names. Values are computed lazily.
     pub fn evaluate(&self, inputs: &[(&str, &Data)], options: EvaluationOptions) -> Instance<'_> {
         let mut machine = Machine::new(self, options);
         // Environment 0 stands above the program: data needs no other.
@@ -125,7 +125,7 @@ impl<'p> Instance<'p> {
         self.machine.comments_of(at.0)
     }
 
-    /// Everything that is wrong with a value at any level and cannot be mended by knowing more.
+    /// All fatal errors of a value, at any level.
     pub fn errors(&mut self, at: Lookup) -> Vec<Diagnostic> {
         let mut problems = Vec::new();
         self.machine.report_all(at.0, &mut Vec::new(), &mut problems);
@@ -135,7 +135,7 @@ impl<'p> Instance<'p> {
         }
     }
 
-    /// What is wrong with a value at its own level, if anything: an error, or that it cannot be known yet.
+    /// The error or incompleteness of a value at its own level, if any.
     pub fn problem(&mut self, at: Lookup) -> Option<Diagnostic> {
         let node = self.machine.settled(at.0);
         let error = self.machine.known(node).error.clone()?;
@@ -187,7 +187,7 @@ impl<'p> Instance<'p> {
         self.machine.meter.bytes()
     }
 
-    /// What is used up of the evaluation's budget, and where. What was found after that means nothing.
+    /// The exceeded limit and its position, if any; later results are meaningless.
     pub fn exhausted(&mut self) -> Option<Diagnostic> {
         // Memory that was taken without a step is noticed here.
         self.machine.spend(0).ok();
@@ -195,12 +195,12 @@ impl<'p> Instance<'p> {
         Some(self.machine.diagnostic(&error, self.root))
     }
 
-    /// The whole value as data; every reason why it cannot be.
+    /// Exports the whole value, or returns all problems.
     pub fn export(&mut self) -> Result<Data, Diagnostics> {
         self.export_at(Lookup(self.root))
     }
 
-    /// A value as data; every reason why it cannot be.
+    /// Exports a value, or returns all problems.
     pub fn export_at(&mut self, at: Lookup) -> Result<Data, Diagnostics> {
         let mut problems = Vec::new();
         let data = self.machine.export(at.0, &mut Vec::new(), &mut problems);
@@ -316,7 +316,7 @@ impl<'p> Machine<'p> {
         stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.data_node(data))
     }
 
-    /// A node as data. Problems are collected; what they stand in is left out.
+    /// Exports a node. Problems are collected; values with problems are omitted.
     pub(crate) fn export(
         &mut self,
         id: NodeId,
@@ -445,7 +445,7 @@ impl<'p> Machine<'p> {
     }
 
     fn report(&mut self, error: &Error, at: NodeId, problems: &mut Vec<Diagnostic>) {
-        // A thousand problems help nobody more than the first of them.
+        // Further problems would add nothing.
         if problems.len() >= MAXIMUM_PROBLEMS {
             return;
         }
@@ -502,10 +502,10 @@ impl<'p> Machine<'p> {
     }
 }
 
-/// How many problems of one value are told.
+/// Maximum number of reported problems of a value.
 const MAXIMUM_PROBLEMS: usize = 256;
 
-/// How long a scalar is, at most, when it is written as JSON.
+/// The maximum length of a scalar as JSON.
 fn written_length(scalar: &Scalar) -> usize {
     match scalar {
         Scalar::Null | Scalar::Bool(_) | Scalar::Number(_) => 0,

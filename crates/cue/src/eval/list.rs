@@ -1,4 +1,4 @@
-//! Lists: their elements, and what those not written out must be.
+//! Lists: elements, and the constraint on further elements.
 
 use super::Machine;
 use super::node::{Arc_, Conjunct, List, NodeId};

@@ -1,4 +1,4 @@
-//! Values and errors as a person reads them.
+//! Formats values and errors for messages.
 
 use super::Machine;
 use super::error::{Bottom, Code, Error, Reason};
@@ -9,14 +9,14 @@ use crate::program::ir::{Expr, Position, Presence};
 use crate::program::symbols::Label;
 use std::cell::Cell;
 
-/// How many fields and levels of a value a message shows.
+/// Maximum fields and levels of a value in a message.
 const SHOWN: usize = 8;
 const SHOWN_DEPTH: usize = 3;
 
-/// How many alternatives a message shows.
+/// Maximum alternatives in a message.
 const SHOWN_ALTERNATIVES: usize = 64;
 
-/// How long a value in a message gets.
+/// Maximum length of a value in a message.
 const SHOWN_LENGTH: usize = 4096;
 
 impl<'p> Machine<'p> {
@@ -27,7 +27,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// What is known of a node, briefly.
+    /// A short description of a node.
     pub(crate) fn show(&self, node: NodeId) -> String {
         let mut shown = self.show_to(node, SHOWN_DEPTH, &Cell::new(SHOWN_LENGTH));
         if shown.len() > SHOWN_LENGTH {
@@ -130,7 +130,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Where a node is, from the top.
+    /// The path of a node.
     pub(crate) fn path(&self, node: NodeId) -> String {
         let mut labels = Vec::new();
         let mut current = Some(node);

@@ -1,15 +1,15 @@
 //! The evaluator.
 //!
-//! A value is a *node* in an arena. A node holds *conjuncts*: expressions, each with the environment that its names live in. To
-//! evaluate a node is to unify its conjuncts ([`unify`]): a struct literal hands conjuncts to the node's fields, a reference
-//! brings in the conjuncts of what it refers to (so that inside a copy, names mean the copy's fields), anything else is
-//! computed ([`expression`]). Fields are nodes of their own, evaluated when somebody asks.
+//! A value is a *node* in an arena. A node holds *conjuncts*: expressions, each with the environment of its names. Evaluating
+//! a node unifies its conjuncts ([`unify`]): a struct literal adds conjuncts to the node's fields, a reference copies the
+//! conjuncts of its target (so that inside the copy, names refer to the copy's fields), other expressions are computed
+//! ([`expression`]). Fields are nodes of their own, evaluated lazily.
 //!
 //! - A disjunction evaluates the node once per alternative ([`disjunction`]).
-//! - What waits for other values (comprehensions, computed labels) is a task, tried again when more is known.
-//! - Which fields a closed struct admits is kept as a tree of groups ([`closed`]).
-//! - A node that is asked for while it is being evaluated answers what it knows so far; whoever got only part of the answer is
-//!   provisional and evaluated again later.
+//! - Expressions that wait for other values (comprehensions, computed labels) are tasks, retried when more is known.
+//! - The fields that a closed struct allows are tracked as a tree of groups ([`closed`]).
+//! - A node that is referenced while it is being evaluated returns its state so far; the referring node is provisional then,
+//!   and evaluated again later.
 
 pub(crate) mod atom;
 mod budget;
@@ -55,17 +55,17 @@ use crate::program::ir::{Expr, Position};
 use crate::program::symbols::{Label, Symbols};
 use std::collections::HashMap;
 
-/// How an evaluation differs from plain CUE.
+/// Options of an evaluation, which deviate from the current language version.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct EvaluationOptions {
-    /// How much work it may do.
+    /// The limits.
     pub limits: Limits,
-    /// Whether `_` counts as present in `x != _|_`, as in language version 0.9, rather than as not known.
+    /// Whether `_` counts as present in `x != _|_`, as in language version 0.9, rather than as unknown.
     pub anything_is_present: bool,
     /// Whether fields are shown in the order of language version 0.9 rather than as declared.
     pub legacy_field_order: bool,
-    /// Whether only that is decided which holds for all values that may still be given: defaults and absence decide nothing, structs and
-    /// open lists may get more, and operands whose types never fit are wrong before they are known.
+    /// Whether to report only what holds for all values that may still be unified: defaults and absence decide nothing,
+    /// structs and open lists may grow, and operands whose types can never match are errors before they are concrete.
     pub whatever_is_given: bool,
     /// Whether `[1] + [2]` and `2 * [1]` are computed, as before language version 0.11.
     pub list_arithmetic: bool,
@@ -81,19 +81,19 @@ pub(crate) struct Machine<'p> {
     groups: Vec<Group>,
     /// Nodes being evaluated, outermost first.
     stack: Vec<NodeId>,
-    /// The lowest place in the stack that was asked while being evaluated.
+    /// The lowest stack position that was referenced while being evaluated.
     lowest_touched: u32,
-    /// What is being written out or looked through.
+    /// The node being exported or checked.
     visited: Option<NodeId>,
-    /// Nothing more will become known: what is missing is missing.
+    /// The final attempt: missing values count as missing.
     last_try: bool,
-    /// The places of the validators that are being run: what they look at is looked at without them.
+    /// The positions of running validators, which are ignored by values that they inspect.
     validating: Vec<Position>,
-    /// The disjunctions whose alternatives are being looked at, outermost first.
+    /// The active enumerations of disjunctions, outermost first.
     enumerations: Vec<Enumeration>,
     /// Regular expressions in use.
     regexes: HashMap<String, Pattern>,
-    /// What it has cost so far.
+    /// The consumption so far.
     meter: Meter,
     exhausted: Option<Error>,
 }
@@ -272,7 +272,7 @@ impl<'p> Machine<'p> {
             || !known.alternatives.is_empty()
     }
 
-    /// Forgets what was found out, to find it out again.
+    /// Clears the result of an evaluation, to evaluate again.
     fn reset(&mut self, id: NodeId) {
         let node = self.node_mut(id);
         node.state = State::Fresh;

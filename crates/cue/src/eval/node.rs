@@ -1,4 +1,4 @@
-//! The arena: nodes, the environments that expressions are evaluated in, and what nodes are made of.
+//! The arena of nodes and environments.
 
 use crate::eval::atom::Atom;
 use crate::eval::closed::GroupId;
@@ -10,15 +10,15 @@ use crate::program::symbols::Label;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// A place in the tree of values.
+/// The ID of a node in the value tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct NodeId(pub u32);
 
-/// A scope level at work.
+/// The ID of an environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct EnvId(pub u32);
 
-/// What the names of one scope level stand for.
+/// An environment: the bindings of a scope level.
 #[derive(Debug)]
 pub(crate) struct Env<'p> {
     pub up: Option<EnvId>,
@@ -44,15 +44,15 @@ pub(crate) enum Scope<'p> {
     Clause { key: Option<NodeId>, value: NodeId },
 }
 
-/// One of the things that a node's value must satisfy.
+/// A conjunct of a node.
 #[derive(Debug, Clone)]
 pub(crate) struct Conjunct<'p> {
     pub env: EnvId,
     pub source: Source<'p>,
     pub group: GroupId,
-    /// The references that led here.
+    /// The references that were followed.
     pub trail: Option<Rc<Trail>>,
-    /// Came from a reference to something that it is part of.
+    /// From a reference to an enclosing value.
     pub cyclic: bool,
     /// The field that it was declared for, when its aliases need a scope level.
     pub frame: Option<NodeId>,
@@ -129,7 +129,7 @@ pub(crate) enum State {
     Provisional,
 }
 
-/// A value: what was said of it, and what is known of it so far.
+/// A node: its conjuncts and its evaluation state.
 #[derive(Debug)]
 pub(crate) struct Node<'p> {
     pub parent: Option<NodeId>,
@@ -147,31 +147,31 @@ pub(crate) struct Node<'p> {
     pub known: Known<'p>,
 }
 
-/// What evaluation has found out. Dropped as a whole when a node is evaluated anew.
+/// The evaluation state of a node, dropped when it is evaluated again.
 #[derive(Debug, Default)]
 pub(crate) struct Known<'p> {
     pub atom: Atom,
     pub arcs: Vec<Arc_>,
-    /// Where each field is, once there are many.
+    /// An index of fields, once there are many.
     arc_index: HashMap<Label, u32>,
     pub patterns: Vec<Pattern<'p>>,
     pub structs: Vec<StructInfo<'p>>,
     pub list: Option<List<'p>>,
     pub tasks: Vec<Task<'p>>,
     pub disjunctions: Vec<Disjunction<'p>>,
-    /// How many disjunctions have had their choice unified.
+    /// The number of disjunctions whose choice was unified.
     pub chosen: usize,
     /// The outermost disjunction of which an alternative is being unified.
     pub choosing: Option<usize>,
-    /// What is left of the alternatives of an alternative.
+    /// The remaining alternatives of an alternative.
     pub branches: Vec<Branch>,
     /// Alternatives when several are left; the first `defaults` are defaults.
     pub alternatives: Vec<NodeId>,
     pub defaults: usize,
-    /// There may be more alternatives, which decide nothing.
+    /// There may be further alternatives, which are irrelevant.
     pub more: bool,
     pub error: Option<Error>,
-    /// Something was said of this node that does not come from what it is part of.
+    /// The node has a conjunct that is not from an enclosing value.
     pub grounded: bool,
     /// References to what this node is part of; followed once it is grounded.
     pub returning: Vec<(NodeId, Conjunct<'p>)>,
@@ -179,7 +179,7 @@ pub(crate) struct Known<'p> {
     pub inner: Vec<Inner<'p>>,
     /// Has ordinary fields, or is a literal without embeddings.
     pub is_struct: bool,
-    /// The first fatal error at or below, once looked for.
+    /// The cached first fatal error at or below the node.
     pub checked: Option<Option<Error>>,
 }
 
@@ -188,15 +188,15 @@ pub(crate) struct Known<'p> {
 pub(crate) struct Inner<'p> {
     /// The reference.
     pub conjunct: Conjunct<'p>,
-    /// What it has brought in.
+    /// The conjuncts that it has added.
     pub sources: Vec<Source<'p>>,
 }
 
-/// From how many fields on they are found by an index.
+/// The number of fields from which on they are indexed.
 const MANY: usize = 24;
 
 impl Known<'_> {
-    /// Where a field or element is among the arcs.
+    /// The position of a field or element among the arcs.
     pub(crate) fn find_arc(&self, label: Label) -> Option<usize> {
         match label {
             // An element is never before its own index.
@@ -259,18 +259,18 @@ pub(crate) struct Pattern<'p> {
 pub(crate) struct StructInfo<'p> {
     pub group: GroupId,
     pub open: bool,
-    /// What declares its fields, for their order.
+    /// The source of its fields, for their order.
     pub declares: Declares<'p>,
 }
 
-/// Where a struct's fields are declared.
+/// The source of a struct's fields.
 #[derive(Debug, Clone)]
 pub(crate) enum Declares<'p> {
     Literal(&'p crate::program::ir::StructExpr),
     Data(Rc<[(Label, NodeId)]>),
 }
 
-/// What is known of a list's length and of the elements not written out.
+/// The length of a list, and constraints on further elements.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct List<'p> {
     /// The length, when some literal fixes it.
@@ -279,7 +279,7 @@ pub(crate) struct List<'p> {
     pub rests: Vec<(usize, Conjunct<'p>)>,
 }
 
-/// Work that may have to wait for other values.
+/// A task that may have to wait for other values.
 #[derive(Debug)]
 pub(crate) struct Task<'p> {
     pub kind: TaskKind<'p>,

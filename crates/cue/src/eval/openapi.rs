@@ -1,7 +1,6 @@
-//! OpenAPI v3 structural schemas out of values.
+//! Generates OpenAPI v3 structural schemas from values.
 //!
-//! What a value admits is written as a schema as far as structural schemas can say it. What they cannot say is left open in the
-//! schema and listed, never guessed.
+//! Constraints that structural schemas cannot express are left open in the schema and listed, never guessed.
 
 use super::Machine;
 use super::atom::{Atom, Bound};
@@ -15,32 +14,32 @@ use crate::program::symbols::Label;
 use crate::syntax::ast::{Comment, CommentPosition};
 use serde_json::{Map, Value, json};
 
-/// A schema, and what it could not say.
+/// A schema, and the constraints that it does not express.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenApi {
     /// The schema.
     pub schema: Value,
-    /// What the value demands beyond the schema, in order of paths.
+    /// Constraints beyond the schema, by path.
     pub inexpressible: Vec<Inexpressible>,
 }
 
-/// A demand that a structural schema cannot make.
+/// A constraint that a structural schema cannot express.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inexpressible {
-    /// Where, such as `ports[].protocol`; empty for the value itself.
+    /// The path, such as `ports[].protocol`; empty for the value itself.
     pub path: String,
-    /// What, for example `one of several structs`.
+    /// The constraint, for example `one of several structs`.
     pub reason: String,
 }
 
-/// How many demands beyond the schema are told; a schema that leaves out more says no more of them.
+/// Maximum number of listed constraints.
 const MAXIMUM_INEXPRESSIBLE: usize = 256;
 
-/// How deep a schema may be. Definitions may contain themselves; deeper than this they are left open.
+/// Maximum depth of a schema; recursive definitions are left open below it.
 const MAXIMUM_DEPTH: usize = 24;
 
 impl Instance<'_> {
-    /// What a value admits, as an OpenAPI v3 structural schema.
+    /// The OpenAPI v3 structural schema of a value.
     pub fn openapi(&mut self, at: Lookup) -> OpenApi {
         let mut writer = Writer {
             machine: self.machine_mut(),
@@ -445,7 +444,7 @@ fn open() -> Schema {
     Schema::from_iter([(PRESERVE.to_owned(), Value::Bool(true))])
 }
 
-/// Adds one more demand: in place where the keyword is free, else under `allOf`.
+/// Adds a constraint: in place if the keyword is free, else under `allOf`.
 fn conjoin(schema: &mut Schema, demand: Value) {
     let Value::Object(demand) = demand else { return };
     if demand.keys().any(|keyword| schema.contains_key(keyword)) {

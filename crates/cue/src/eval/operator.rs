@@ -87,7 +87,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// An error if an operator has no result for any values of the types that its operands are declared with.
+    /// Fails if an operator is undefined for all values of its operands' types.
     fn fit(
         &mut self,
         operator: Binary,

@@ -1,4 +1,4 @@
-//! `x != _|_`: whether there is a value.
+//! Presence tests: `x != _|_`.
 
 use super::Machine;
 use super::error::{Code, Error, Reason};

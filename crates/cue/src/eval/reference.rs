@@ -1,4 +1,4 @@
-//! Following references.
+//! Resolves and follows references.
 
 use super::Machine;
 use super::closed::{Closing, Link, Transplanted};
@@ -33,7 +33,7 @@ pub(super) fn is_name(expr: &Expr) -> bool {
 }
 
 impl Conjunct<'_> {
-    /// Whether it says nothing itself but points to what does.
+    /// Whether it is only a reference.
     pub(super) fn is_reference(&self) -> bool {
         match self.source {
             Source::Node(_) => true,
@@ -46,7 +46,7 @@ impl Conjunct<'_> {
 }
 
 impl<'p> Machine<'p> {
-    /// A node with nothing but one reference is what it refers to. Whether that is so.
+    /// Shares the target of a node with a single reference; returns whether it did.
     pub(super) fn share(&mut self, id: NodeId) -> bool {
         let node = self.node(id);
         let [only] = node.conjuncts.as_slice() else {
@@ -123,7 +123,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// What the conjuncts that a reference brings in have in common. Those of a definition are closed.
+    /// The common properties of conjuncts added by a reference. Those of a definition are closed.
     fn reference(&mut self, id: NodeId, target: NodeId, conjunct: &Conjunct<'p>) -> Conjunct<'p> {
         let trail = Some(Trail::extend(conjunct.trail.as_ref(), target, id));
         let group = match self.definition_around(target) {
@@ -223,8 +223,8 @@ impl<'p> Machine<'p> {
         self.follow_returning(id);
     }
 
-    /// Remembers a reference to something deep inside the node: what it brings in may add to what it was taken from.
-    pub(super) fn note_inner(&mut self, id: NodeId, target: NodeId, conjunct: &Conjunct<'p>) {
+    /// Records a reference to a value deep inside the node, whose conjuncts may grow with the node.
+    pub(super) fn record_inner(&mut self, id: NodeId, target: NodeId, conjunct: &Conjunct<'p>) {
         let is_child = self.node(target).parent == Some(id);
         if is_child || !self.is_field_below(target, id) {
             return;
@@ -332,7 +332,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// What a selector applies to. A value made on the spot must be good as a whole.
+    /// The base of a selector. A computed value must be free of errors as a whole.
     fn base_node(&mut self, env: EnvId, base: &'p Expr) -> Result<NodeId, Error> {
         let node = self.value_node(env, base)?;
         if !is_reference(base)

@@ -1,4 +1,4 @@
-//! Concrete leaves.
+//! Concrete scalars.
 
 use crate::eval::kind::Kind;
 use crate::number::Number;
@@ -28,7 +28,7 @@ impl Scalar {
         }
     }
 
-    /// How many steps it counts for to look at it.
+    /// The evaluation steps of processing it.
     pub(crate) fn weight(&self) -> u64 {
         match self {
             Self::Null | Self::Bool(_) => 0,
@@ -56,7 +56,7 @@ impl Scalar {
     }
 }
 
-/// How much of a text a message shows.
+/// Maximum length of a text in a message.
 const SHOWN: usize = 512;
 
 /// As messages show it: long texts are cut.

@@ -1,4 +1,4 @@
-//! Values one level at a time, for those who merge them by rules of their own.
+//! Shallow views of values, for callers that merge them by their own rules.
 
 use super::instance::{Instance, Lookup};
 use super::node::Source;
@@ -11,7 +11,7 @@ use crate::program::symbols::Label;
 /// The form of a value at its own level. Defaults are not taken.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
-    /// Wrong, or not known yet.
+    /// An error, or incomplete.
     Failed(Diagnostic),
     /// Null, a boolean, a number or a string.
     Scalar(Data),
@@ -28,14 +28,14 @@ pub enum Shape {
     List {
         /// The elements that there are.
         elements: Vec<Lookup>,
-        /// What further elements must satisfy; none when there can be no more.
+        /// The constraint on further elements; `None` for a closed list.
         rest: Option<Lookup>,
     },
     /// One of several values, the defaults first.
     Alternatives {
         /// The values.
         values: Vec<Lookup>,
-        /// How many of them are defaults.
+        /// The number of defaults.
         defaults: usize,
     },
     /// A type, a bound or another constraint, as CUE text.
@@ -47,13 +47,13 @@ pub enum Shape {
 pub struct Member {
     /// Its name.
     pub name: String,
-    /// What sort of field it is.
+    /// The kind of the field.
     pub kind: MemberKind,
     /// Its value.
     pub value: Lookup,
 }
 
-/// What sort of field a [`Member`] is.
+/// The kind of a [`Member`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemberKind {
     /// An ordinary field that is there, or must be.
@@ -143,7 +143,7 @@ impl Instance<'_> {
         Shape::Struct(members)
     }
 
-    /// Where a value is declared, as far as it was declared in a source.
+    /// The source positions of a value's declarations.
     pub fn places(&self, at: Lookup) -> Vec<Place> {
         let declared =
             self.machine

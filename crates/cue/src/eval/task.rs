@@ -1,4 +1,4 @@
-//! Work that waits for other values.
+//! Tasks that wait for other values.
 
 use super::Machine;
 use super::error::Code;
@@ -8,7 +8,7 @@ use crate::program::ir::{Adds, ExprKind, Position, Presence};
 use crate::program::symbols::Label;
 
 impl<'p> Machine<'p> {
-    /// Tries to do a piece of work at once, and keeps it when it has to wait.
+    /// Runs a task at once, or defers it if it has to wait.
     pub(super) fn add_task(&mut self, id: NodeId, kind: TaskKind<'p>, conjunct: Conjunct<'p>) {
         let index = self.known(id).tasks.len();
         self.known_mut(id).tasks.push(Task {
@@ -42,7 +42,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// What still waits gets one more try, in which what is missing counts as missing.
+    /// Runs the waiting tasks a last time, with missing values counting as missing.
     pub(super) fn run_tasks_for_the_last_time(&mut self, id: NodeId) {
         let waits = |task: &Task<'_>| matches!(task.state, TaskState::Waiting(_));
         if self.failed(id) || !self.known(id).tasks.iter().any(waits) {
@@ -63,7 +63,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Tries one task. Whether it got done.
+    /// Runs a task; returns whether it completed.
     pub(super) fn run_task(&mut self, id: NodeId, index: usize) -> bool {
         let task = &mut self.known_mut(id).tasks[index];
         let (kind, conjunct) = (task.kind, task.conjunct.clone());
@@ -96,7 +96,7 @@ impl<'p> Machine<'p> {
         done
     }
 
-    /// Runs the waiting tasks that may add this field, because somebody asks for it.
+    /// Runs the waiting tasks that may add a requested field.
     pub(super) fn run_tasks_adding(&mut self, id: NodeId, label: Label) {
         let found = matches!(self.arc_of(id, label), Some((_, Presence::Member)));
         let mut index = 0;

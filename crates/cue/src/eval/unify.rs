@@ -1,4 +1,4 @@
-//! Unification: a node's conjuncts become what is known of it.
+//! Unification of a node's conjuncts.
 
 use super::Machine;
 use super::atom::{Atom, Bound, Conflict};
@@ -181,7 +181,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Checks what can only be checked when everything is there.
+    /// Final checks after all conjuncts are unified.
     fn finish(&mut self, id: NodeId) {
         if self.failed(id) {
             return;
@@ -276,5 +276,5 @@ impl<'p> Machine<'p> {
     }
 }
 
-/// What it counts for that a regular expression could not be compiled, perhaps because it is too large.
+/// Steps charged for a regular expression that failed to compile, possibly because it is too large.
 pub(super) const UNCOMPILED: u64 = 20_000;

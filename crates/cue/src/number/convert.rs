@@ -1,4 +1,4 @@
-//! To and from the numbers of Rust.
+//! Conversion to and from Rust's numbers.
 
 use super::decimal::{Decimal, power_of_ten};
 use super::{Number, NumberKind, Repr};
@@ -168,7 +168,7 @@ impl Number {
     }
 }
 
-/// How much was cut off, compared to a half.
+/// The truncated fraction compared to a half.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fraction {
     Zero,

@@ -163,7 +163,7 @@ impl From<i64> for Decimal {
     }
 }
 
-/// How many digits a coefficient is written with; zero has one.
+/// The number of digits of a coefficient; zero has one.
 pub(super) fn count_of_digits(coefficient: &BigUint) -> i64 {
     if let Some(small) = coefficient.to_u128() {
         return i64::from(small.checked_ilog10().unwrap_or(0)) + 1;

@@ -44,7 +44,7 @@ impl Number {
     }
 }
 
-/// What most literals are: a few digits.
+/// Fast path for literals of a few digits.
 fn small(text: &str) -> Option<i64> {
     let digits = text.len() <= 18 && text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().ok())?

@@ -4,12 +4,12 @@ use super::CallError;
 use ::base64::Engine;
 use ::base64::engine::general_purpose::STANDARD;
 
-/// How long the encoding of so many bytes is.
+/// The length of the encoding of `length` bytes.
 pub fn encoded_len(length: i64) -> i64 {
     length.saturating_add(2) / 3 * 4
 }
 
-/// How many bytes an encoding of this length has at most.
+/// The maximum number of bytes in an encoding of this length.
 pub fn decoded_len(length: i64) -> i64 {
     length / 4 * 3
 }
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(decoded_len(8), 6);
     }
 
-    /// Figures seen from Go's cue v0.14.1.
+    /// Expected values are from Go's cue v0.14.1.
     #[test]
     fn where_text_is_wrong() {
         for (text, at) in [

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
     use crate::packages::hex;
 
-    /// Figures seen from Go's cue v0.14.1.
+    /// Expected values are from Go's cue v0.14.1.
     #[test]
     fn of_abc() {
         for (hash, expected) in [

@@ -1,14 +1,13 @@
-//! Structs that text gives field by field.
+//! Builds structs from decoded fields.
 
 use super::{Budget, CallError};
 use crate::data::Data;
 use std::collections::HashMap;
 
-/// How many fields are put in order in a step.
+/// Fields that are reordered per evaluation step.
 const REBUILT: u64 = 16;
 
-/// Collects fields in order. A field given twice has to be the same thing twice, or two structs that make one: what
-/// text says is unified, as everything in CUE.
+/// Collects fields in order. Values of a duplicate field are unified: they must be equal, or structs that merge.
 #[derive(Debug, Default)]
 pub(super) struct Fields {
     fields: Vec<(String, Data)>,
@@ -90,7 +89,7 @@ fn unify(left: &mut Data, right: Data, budget: &mut dyn Budget) -> Result<(), Co
     }
 }
 
-/// Why two values are not one, and where, from the inside out.
+/// A conflict of two values, with its path from the inside out.
 struct Conflict {
     path: Vec<String>,
     error: CallError,

@@ -3,12 +3,12 @@
 use super::CallError;
 use std::fmt::Write;
 
-/// How long the encoding of so many bytes is.
+/// The length of the encoding of `length` bytes.
 pub fn encoded_len(length: i64) -> i64 {
     length.saturating_mul(2)
 }
 
-/// How many bytes an encoding of this length has.
+/// The number of bytes in an encoding of this length.
 pub fn decoded_len(length: i64) -> i64 {
     length / 2
 }
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!((encoded_len(3), decoded_len(7)), (6, 3));
     }
 
-    /// Figures seen from Go's cue v0.14.1.
+    /// Expected values are from Go's cue v0.14.1.
     #[test]
     fn what_is_wrong_with_a_text() {
         assert_eq!(

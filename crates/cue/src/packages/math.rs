@@ -1,7 +1,7 @@
 //! Package `math`.
 //!
-//! What Go computes in decimals, this computes in decimals, with the same 34 digits; a result without a fraction is an
-//! integer. What Go computes in floats of the machine is in [`float`], by algorithms that are the same on every machine.
+//! Functions that Go computes in decimals use decimals with the same 34 digits; a result without a fraction is an integer.
+//! Functions on machine floats are in [`float`], by algorithms that are the same on every machine.
 
 pub mod float;
 mod transcendental;

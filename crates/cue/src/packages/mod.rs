@@ -1,8 +1,7 @@
-//! What the standard packages do, as plain functions.
+//! The standard packages, as plain functions.
 //!
-//! One file per package, one function per builtin, over the types of Rust: the evaluator binds them to values. What
-//! Go's functions do, these do, with the same words when they fail; where a program could ask for unbounded memory, it
-//! is refused instead.
+//! One file per package, one function per built-in, over Rust types; the evaluator binds them to values. Results and
+//! error messages are those of Go's functions; calls that would need unbounded memory are refused.
 
 pub mod base64;
 pub mod crypto;
@@ -16,27 +15,27 @@ pub mod strings;
 pub mod time;
 pub mod yaml;
 
-/// The largest text that a function gives back.
+/// Maximum length of a result text.
 pub const MAXIMUM_TEXT: usize = 16 << 20;
 
-/// Lists and structs in each other, at most, in what a function makes of a text.
+/// Maximum nesting of decoded values.
 pub const MAXIMUM_DEPTH: usize = 500;
 
-/// What an evaluation may still cost. Whoever calls a function counts what is linear in the length of its arguments; what takes more than
-/// that asks here first, as often as it needs more.
+/// The remaining budget of an evaluation. Callers charge costs that are linear in the arguments; functions with higher
+/// costs charge them here.
 pub trait Budget {
-    /// Takes steps, and bytes of memory; an error once there are no more.
+    /// Charges steps and bytes; fails once the budget is exceeded.
     fn take(&mut self, steps: u64, bytes: usize) -> Result<(), CallError>;
 }
 
-/// No limit: for texts that nobody else wrote.
+/// Without limit, for trusted texts.
 impl Budget for () {
     fn take(&mut self, _: u64, _: usize) -> Result<(), CallError> {
         Ok(())
     }
 }
 
-/// Why a builtin has no result; fits after `error in call to strings.Repeat: `.
+/// A failed call; fits after `error in call to strings.Repeat: `.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
     /// There is none for these arguments.

@@ -12,13 +12,13 @@ pub struct Pattern {
     regex: Regex,
     /// The names of its groups; the first stands for the whole match and has none.
     names: Vec<Option<String>>,
-    /// What it costs to match one byte, at worst, compared with the smallest of patterns.
+    /// The worst-case cost of matching a byte, relative to the smallest patterns.
     width: u64,
     size: usize,
 }
 
-/// How large a compiled pattern may be in memory, from small to large, and what matching a byte with one of that size costs. Matching
-/// takes time for each byte times each state, at worst.
+/// Size limits of compiled patterns, and the cost of matching a byte with a pattern of that size. Matching takes time
+/// proportional to bytes times states, at worst.
 const SIZES: [(usize, u64); 6] = [
     (SMALL, 1),
     (32 << 10, 1),
@@ -28,13 +28,13 @@ const SIZES: [(usize, u64); 6] = [
     (10 << 20, 320),
 ];
 
-/// How many bytes behind a match are looked at in a step by the smallest of patterns.
+/// Bytes that the smallest patterns search per evaluation step.
 const SEARCHED: u64 = 4096;
 
-/// What a pattern takes in memory of which matching never costs much more than reading.
+/// Size of patterns whose matching is always about as cheap as reading.
 const SMALL: usize = 4 << 10;
 
-/// How long a text may be before it counts that a match cannot be interrupted: all of it at once must not take longer than an evaluation.
+/// Longer texts are charged more: a match cannot be interrupted, and must fit into the time of an evaluation.
 const SHORT: usize = 1 << 10;
 
 impl Pattern {
@@ -69,17 +69,17 @@ impl Pattern {
         }
     }
 
-    /// What it takes in memory, at most.
+    /// The maximum memory of the compiled pattern.
     pub(crate) fn size(&self) -> usize {
         self.size
     }
 
-    /// How many steps of an evaluation compiling it counts for.
+    /// The evaluation steps of compiling it.
     pub(crate) fn compilation(&self) -> u64 {
         self.width * 100
     }
 
-    /// How many steps of an evaluation matching a text of this length counts for.
+    /// The evaluation steps of matching a text of this length.
     pub(crate) fn weight(&self, length: usize) -> u64 {
         let long = length.saturating_sub(SHORT) as u64;
         let worst = match self.size {
@@ -89,7 +89,7 @@ impl Pattern {
         self.reading(length).saturating_add(worst)
     }
 
-    /// How many steps it counts for if matching is no more than reading.
+    /// The evaluation steps if matching is as cheap as reading.
     pub(crate) fn reading(&self, length: usize) -> u64 {
         self.width.saturating_mul(length as u64) / 16
     }
@@ -181,7 +181,7 @@ pub fn find_all_submatch(
     })
 }
 
-/// What the named groups of the first match matched, by name.
+/// The named groups of the first match, by name.
 pub fn find_named_submatch(
     pattern: &str,
     text: &str,
@@ -192,7 +192,7 @@ pub fn find_named_submatch(
     pattern.named(&captures, budget)
 }
 
-/// What the named groups of all matches matched, by name, at most `limit` matches when that is not negative.
+/// The named groups of all matches, by name; at most `limit` matches when that is not negative.
 pub fn find_all_named_submatch(
     pattern: &str,
     text: &str,
@@ -344,7 +344,7 @@ fn groups(captures: &Captures<'_>, budget: &mut dyn Budget) -> Result<Vec<String
         .collect()
 }
 
-/// What a group matched. Groups stand in each other: each of them may be all of the text.
+/// The text of a group. Groups are nested: each of them may be the whole text.
 fn copied(captures: &Captures<'_>, index: usize, budget: &mut dyn Budget) -> Result<String, CallError> {
     let text = group(captures, index);
     if index > 0 {

@@ -58,7 +58,7 @@ pub fn compare(left: &str, right: &str) -> i64 {
     left.cmp(right) as i64
 }
 
-/// How often `part` is in `text` without overlap. An empty part is before and after each code point.
+/// The number of non-overlapping occurrences of `part` in `text`. An empty part occurs before and after each code point.
 pub fn count(text: &str, part: &str) -> i64 {
     index_of(text.matches(part).count())
 }
@@ -73,23 +73,23 @@ pub fn contains_any(text: &str, characters: &str) -> bool {
     text.contains(|character| characters.contains(character))
 }
 
-/// Where `part` is first, or -1.
+/// The index of the first `part`, or -1.
 pub fn index(text: &str, part: &str) -> i64 {
     text.find(part).map_or(-1, index_of)
 }
 
-/// Where `part` is last, or -1.
+/// The index of the last `part`, or -1.
 pub fn last_index(text: &str, part: &str) -> i64 {
     text.rfind(part).map_or(-1, index_of)
 }
 
-/// Where any of the code points is first, or -1.
+/// The index of the first of any of the code points, or -1.
 pub fn index_any(text: &str, characters: &str) -> i64 {
     text.find(|character| characters.contains(character))
         .map_or(-1, index_of)
 }
 
-/// Where any of the code points is last, or -1.
+/// The index of the last of any of the code points, or -1.
 pub fn last_index_any(text: &str, characters: &str) -> i64 {
     text.rfind(|character| characters.contains(character))
         .map_or(-1, index_of)
@@ -141,7 +141,7 @@ pub fn has_suffix(text: &str, suffix: &str) -> bool {
     text.ends_with(suffix)
 }
 
-/// So many copies of `text`.
+/// `count` copies of `text`.
 pub fn repeat(text: &str, count: i64) -> Result<String, CallError> {
     let count = usize::try_from(count).map_err(|_| CallError::new("strings: negative Repeat count"))?;
     within_limit(text.len().checked_mul(count))?;

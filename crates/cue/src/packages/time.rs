@@ -108,7 +108,7 @@ pub fn parse(layout: &str, value: &str) -> Result<String, CallError> {
     Ok(write::write(&moment.in_utc(), RFC3339_NANO))
 }
 
-/// So many seconds and nanoseconds after the start of 1970 in UTC.
+/// The time of a Unix timestamp, in UTC.
 pub fn unix(seconds: i64, nanoseconds: i64) -> String {
     let carried = nanoseconds.div_euclid(1_000_000_000);
     let rest = nanoseconds.rem_euclid(1_000_000_000);

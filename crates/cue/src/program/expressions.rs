@@ -1,4 +1,4 @@
-//! Expressions, with their names resolved.
+//! Resolves names in expressions.
 
 use super::ir::{
     Binary, BinaryExpr, BoundOperator, CallExpr, Disjunct, ElementExpr, Expr, ExprKind, InterpolationExpr,

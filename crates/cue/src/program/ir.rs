@@ -23,9 +23,9 @@ pub(crate) struct Position {
 /// A comment of a field or an element.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Comment {
-    /// Where its text is.
+    /// The position of its text.
     pub position: Position,
-    /// Where it stands relative to what it belongs to.
+    /// Its position relative to its node.
     pub stands: CommentPosition,
 }
 
@@ -234,7 +234,7 @@ pub(crate) struct FieldExpr {
     pub position: Position,
 }
 
-/// How much of a field there is, from most to least.
+/// The presence of a field, from most to least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Presence {
     Member,

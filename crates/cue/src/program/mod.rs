@@ -1,4 +1,4 @@
-//! Syntax trees to programs: every name resolved, once.
+//! Compiles syntax trees to programs with resolved names.
 
 mod expressions;
 pub(crate) mod ir;
@@ -41,18 +41,18 @@ impl Program {
     }
 }
 
-/// How many regular expressions a program keeps compiled.
+/// Maximum number of cached regular expressions.
 const MAXIMUM_REGEXES: usize = 64;
 
-/// Regular expressions that take more are compiled anew by each evaluation.
+/// Maximum size of a cached regular expression; larger ones are compiled by each evaluation.
 const LARGEST_REGEX: usize = 128 << 10;
 
-/// What the text may assume, and how strictly it is read.
+/// Options of compilation.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CompileOptions<'a> {
     /// Names that the evaluation will inject at the top, so that the text may use them without declaring them.
     pub externals: &'a [&'a str],
-    /// Whether an import or a `let` that nobody uses is accepted. Go's `cue` refuses it; KubeVela does not.
+    /// Whether unused imports and `let`s are accepted. Go's `cue` refuses them; KubeVela does not.
     pub allow_unused: bool,
 }
 

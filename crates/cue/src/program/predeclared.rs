@@ -1,4 +1,4 @@
-//! The types that every program knows.
+//! Predeclared types.
 
 use super::ir::{BoundOperator, Expr, ExprKind, Position};
 use crate::eval::kind::Kind;

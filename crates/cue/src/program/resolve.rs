@@ -1,4 +1,4 @@
-//! Names to places.
+//! Name resolution.
 
 use super::CompileOptions;
 use super::ir::{
@@ -54,7 +54,7 @@ pub(super) fn resolve(
     }
 }
 
-/// What is known while names are resolved.
+/// The state of name resolution.
 pub(super) struct Resolver<'a> {
     sources: &'a [Source],
     source: usize,
@@ -63,13 +63,13 @@ pub(super) struct Resolver<'a> {
     pub(super) levels: Vec<Level>,
     /// The names that the open struct literals declare, outermost first.
     names: Vec<Entry>,
-    /// Where the names are of literals that declare many, by where theirs begin; without the first of them.
+    /// An index of names for literals with many declarations, by their start; without the first names.
     many: HashMap<(usize, Symbol), usize>,
     pub(super) imports: HashMap<Symbol, Imported>,
     problems: Vec<Diagnostic>,
 }
 
-/// How many names of a literal are looked through one by one: most literals have no more.
+/// Number of names of a literal that are searched linearly.
 const FEW: usize = 32;
 
 /// An imported package.
@@ -206,7 +206,7 @@ impl Resolver<'_> {
         self.names.push(entry);
     }
 
-    /// Where a literal declares a name.
+    /// The declaration of a name in a literal.
     fn declared_at(&self, names: &Range<usize>, symbol: Symbol) -> Option<usize> {
         let few = names.start..names.end.min(names.start + FEW);
         let found = self.names[few].iter().position(|entry| entry.name == symbol);

@@ -1,4 +1,4 @@
-//! What names mean where.
+//! Scopes and bindings.
 
 use crate::program::symbols::{Label, Symbol};
 use crate::source::Span;
@@ -26,7 +26,7 @@ pub(super) struct Alias {
     pub(super) used: bool,
 }
 
-/// What a name in a struct is.
+/// The meaning of a name in a struct.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) name: Symbol,

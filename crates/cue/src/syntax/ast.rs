@@ -1,7 +1,7 @@
 //! The syntax tree of a CUE file.
 //!
-//! It borrows from the text what stands there as such: names, comments, strings without escapes. Expressions are moved a
-//! lot while they are read, so what is large stands behind a box.
+//! It borrows names, comments and strings without escapes from the text. Expressions are moved a lot while parsing, so
+//! large variants are boxed.
 
 use crate::number::Number;
 use crate::source::Span;
@@ -14,7 +14,7 @@ pub struct File<'text> {
     pub package: Option<Identifier<'text>>,
     /// All `import` declarations, in order.
     pub imports: Vec<Import<'text>>,
-    /// What the file declares: the body of its top-level struct.
+    /// The declarations of the top-level struct.
     pub declarations: Vec<Declaration<'text>>,
 }
 
@@ -43,7 +43,7 @@ pub struct Identifier<'text> {
 pub struct Comment<'text> {
     /// The group as written, from its first `//` to the end of its last line.
     pub text: &'text str,
-    /// Where the group stands relative to its node.
+    /// The position relative to its node.
     pub position: CommentPosition,
     /// Its place.
     pub span: Span,
@@ -59,7 +59,7 @@ impl<'text> Comment<'text> {
     }
 }
 
-/// Where a comment stands relative to the node that it belongs to.
+/// The position of a comment relative to its node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommentPosition {
     /// Directly above, without a blank line between.
@@ -70,7 +70,7 @@ pub enum CommentPosition {
     Detached,
 }
 
-/// What may stand in a struct.
+/// A declaration in a struct.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Declaration<'text> {
     /// `label: value`.
@@ -108,7 +108,7 @@ pub struct Field<'text> {
     pub span: Span,
 }
 
-/// What a field's label is marked with.
+/// The constraint marker of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Constraint {
     /// An ordinary field.
@@ -178,7 +178,7 @@ pub enum Clause<'text> {
         key: Option<Identifier<'text>>,
         /// The value variable.
         value: Identifier<'text>,
-        /// What is iterated.
+        /// The iterated value.
         source: Expr<'text>,
     },
     /// `if condition`.
@@ -258,7 +258,7 @@ pub enum ExprKind<'text> {
     Unary {
         /// The operator.
         operator: UnaryOperator,
-        /// What it applies to.
+        /// The operand.
         operand: Box<Expr<'text>>,
     },
     /// `left operator right`.
@@ -303,7 +303,7 @@ pub struct Selector<'text> {
 pub struct Index<'text> {
     /// The left side.
     pub base: Expr<'text>,
-    /// What is in the brackets.
+    /// The index.
     pub index: Expr<'text>,
 }
 
@@ -321,7 +321,7 @@ pub struct Slice<'text> {
 /// `function(arguments)`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call<'text> {
-    /// What is called.
+    /// The function.
     pub function: Expr<'text>,
     /// Its arguments.
     pub arguments: Vec<Expr<'text>>,
@@ -341,7 +341,7 @@ pub struct Binary<'text> {
 /// `{…}`, or the value of `a: b: 1`, or a file's body.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StructLiteral<'text> {
-    /// What it declares, in order.
+    /// The declarations, in order.
     pub declarations: Vec<Declaration<'text>>,
     /// Written without braces (`a: b: 1`).
     pub brief: bool,
@@ -358,7 +358,7 @@ pub struct ListLiteral<'text> {
     pub ellipsis: Option<Ellipsis<'text>>,
 }
 
-/// What may stand in a list.
+/// An element of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Element<'text> {
     /// A value.

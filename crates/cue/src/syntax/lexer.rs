@@ -1,4 +1,4 @@
-//! Text to tokens.
+//! The lexer.
 
 mod literals;
 
@@ -16,7 +16,7 @@ pub(super) struct Lexer<'text> {
     inserts_comma: bool,
     /// The strings that are interrupted by the interpolation being read, innermost last.
     interrupted: Vec<Quote>,
-    /// What was wrong since the parser last asked.
+    /// Problems since the parser last took them.
     pub(super) problems: Vec<(Span, String)>,
 }
 

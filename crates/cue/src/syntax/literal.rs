@@ -3,10 +3,10 @@
 use super::lexer::describe;
 use std::borrow::Cow;
 
-/// How a string is quoted: `"`, `'`, three of them, with any number of `#` around.
+/// The quotes of a string: `"`, `'`, three of them, with any number of `#` around.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Quote {
-    /// How many `#` stand before and after, and after each `\`.
+    /// The number of `#` before and after, and after each `\`.
     pub(super) hashes: usize,
     /// `"` or `'`.
     pub(super) mark: u8,
@@ -24,7 +24,7 @@ pub(super) struct Piece<'text> {
     pub(super) last: bool,
 }
 
-/// What is wrong with a piece, and where in it.
+/// An invalid piece, with the error and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct InvalidLiteral {
     pub(super) offset: usize,

@@ -1,4 +1,4 @@
-//! Source text to syntax tree.
+//! Parsing of source text into syntax trees.
 //!
 //! [`parse`] reads a whole file and reports every independent problem. The tree keeps what was written: spans, comments
 //! and attributes stay with the nodes they belong to, because tools read them (KubeVela's patch markers are comments).

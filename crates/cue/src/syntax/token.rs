@@ -1,18 +1,18 @@
-//! The words of the language.
+//! Tokens.
 
 use crate::source::Span;
 
-/// A word of the text.
+/// A token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Token {
     pub(super) kind: TokenKind,
     pub(super) span: Span,
 }
 
-/// What a [`Token`] is.
+/// The kind of a [`Token`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenKind {
-    /// Not a word of the language; the lexer has said what is wrong with it.
+    /// An invalid token; the lexer has reported it.
     Illegal,
     End,
     Comment,
@@ -133,7 +133,7 @@ impl TokenKind {
         closes || self.is_keyword() || self.is_literal() && self != Self::Interpolation
     }
 
-    /// How messages call it.
+    /// Its name in messages.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Illegal => "ILLEGAL",

@@ -1,4 +1,4 @@
-//! One small file per rule of the language, each with what Go's `cue export` makes of it.
+//! One small file per language rule, each with the result of Go's `cue export`.
 //!
 //! `NAME.cue` is the program. `NAME.json` is its export, or `NAME.error` says `error` or `incomplete`. The files were
 //! recorded from Go's `cue`; `CAMBIUM_CUE_RECORD=1 cargo test -p cambium-cue --test corpus` records those that are missing.
@@ -10,7 +10,7 @@ use cambium_cue_judge::{Answer, Oracle, json, skip};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// What a program is, as recorded.
+/// The recorded result of a program.
 #[derive(Debug, PartialEq)]
 enum Outcome {
     Value(Data),

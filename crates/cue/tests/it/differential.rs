@@ -1,13 +1,13 @@
-//! Generated programs before `crates/cue` and Go's `cue`.
+//! Differential test: generated programs with `crates/cue` and Go's `cue`.
 //!
-//! `CAMBIUM_CUE_FUZZ=20` takes twenty times as many programs, `CAMBIUM_CUE_SEED=7` others. A difference is shown shrunk.
+//! `CAMBIUM_CUE_FUZZ=20` runs twenty times as many programs, `CAMBIUM_CUE_SEED=7` others. A difference is shrunk.
 #![expect(clippy::disallowed_methods, reason = "a test reads its settings")]
 
 use cambium_cue_judge::{Answer, Oracle, Verdict, generate, ours, shrink, skip};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many programs an ordinary run takes.
+/// The number of programs of a default run.
 const PROGRAMS: u64 = 150;
 /// Seeds of runs do not overlap.
 const STRIDE: u64 = 1_000_000;

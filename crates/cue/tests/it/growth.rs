@@ -1,4 +1,4 @@
-//! How the cost of an evaluation grows with its input, counted in steps: nothing depends on the machine.
+//! Growth of evaluation steps with the input size, independent of the machine.
 use cambium_cue::{EvaluationOptions, Source, compile};
 use cambium_cue_judge::inputs::{self, Input};
 

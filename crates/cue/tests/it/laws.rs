@@ -1,9 +1,9 @@
-//! Laws of the language that need no oracle, on generated values.
+//! Property tests of the language on generated values, without an oracle.
 
 use cambium_cue::Data;
 use cambium_cue_judge::{Answer, generate, json, ours};
 
-/// How many values each law is tried on.
+/// Number of values per property.
 const VALUES: u64 = 300;
 
 /// The same data, or both refused.

@@ -1,4 +1,4 @@
-//! CUE, as Go's `cue` evaluates it.
+//! Integration tests of CUE.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

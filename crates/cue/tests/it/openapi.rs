@@ -1,4 +1,4 @@
-//! Schemas out of CUE: each construction of a parameter, and what its schema says.
+//! OpenAPI schemas generated from CUE parameters.
 use cambium_cue::{EvaluationOptions, OpenApi, Source, compile};
 use serde_json::{Value, json};
 

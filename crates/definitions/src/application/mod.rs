@@ -29,7 +29,7 @@ pub use events::{Events, events};
 pub use object::is_made_by;
 pub use plan::{
     Applied, Plan, Scopes, applied, ever_wanted, is_orphaning, kinds_with_ignored_fields, not_ours, plan,
-    plan_deletion, superfluous, without_ignored_fields,
+    plan_deletion, revisions_to_delete, without_ignored_fields,
 };
 pub use recorded::{Record, Recorded, snapshot};
 pub use revision::{Naming, RenderedRevision, render_revision};

@@ -280,7 +280,7 @@ fn set_identity(manifest: &mut Value, namespace: &str, name: &str) {
 }
 
 /// The ApplicationRevisions to delete, by name and UID: all but the current one and the newest.
-pub fn superfluous(
+pub fn revisions_to_delete(
     recorded: &[Recorded],
     current: &RevisionName,
     limit: usize,

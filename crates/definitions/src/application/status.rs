@@ -290,7 +290,7 @@ fn left_out(draft: &Draft, after: &ApplicationStatus) -> Vec<String> {
     let fields = after.applied_resources.iter().filter_map(|applied| {
         let fields = applied.ignored_fields.join(", ");
         let object = applied_object(applied);
-        (!fields.is_empty()).then(|| format!("{object}: fields unknown to its kind were left out: {fields}"))
+        (!fields.is_empty()).then(|| format!("{object}: unknown fields were left out: {fields}"))
     });
     unsupported.chain(fields).collect()
 }

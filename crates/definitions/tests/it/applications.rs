@@ -4,7 +4,7 @@ use crate::world::{World, application, component};
 use cambium_api::v1beta1::{ApplicationStatus, Phase};
 use cambium_definitions::application::{
     Draft, Events, Happened, Object, Observed, Plan, Record, Recorded, Scopes, Step, draft, events, plan,
-    plan_deletion, status, superfluous,
+    plan_deletion, revisions_to_delete, status,
 };
 use cambium_definitions::{Catalogue, Refused};
 use cambium_definitions_render::ClusterVersion;
@@ -214,7 +214,7 @@ fn the_newest_revisions_stay_and_the_current_one_whatever_its_number() {
     }
     let current: RevisionName = "shop-v1".parse().unwrap();
     let names = |limit: usize| -> Vec<String> {
-        let gone = superfluous(&shop.recorded, &current, limit);
+        let gone = revisions_to_delete(&shop.recorded, &current, limit);
         gone.into_iter().map(|(name, _)| name.to_string()).collect()
     };
     assert_eq!(names(3), [""; 0]);

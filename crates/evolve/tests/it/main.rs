@@ -3,4 +3,5 @@
 #![expect(clippy::disallowed_methods, reason = "a test reads its cases")]
 
 mod acceptance;
+mod laws;
 mod rows;

@@ -32,6 +32,7 @@ fn everything_that_is_counted_is_shown_with_its_help() {
     metrics.moved("Application", "upgraded");
     // Clones count together.
     metrics.clone().moved("Application", "upgraded");
+    metrics.moved("CompositeResource", "downgraded");
     let text = metrics.encode();
     for (name, type_, _, help) in METRICS {
         assert!(text.contains(&format!("# HELP {name} {help}")), "{name}: {text}");
@@ -48,6 +49,7 @@ fn everything_that_is_counted_is_shown_with_its_help() {
         "leader_election_master_status{name=\"cambium\"} 1",
         "cambium_events_dropped_total 1",
         "cambium_moves_total{kind=\"Application\",result=\"upgraded\"} 2",
+        "cambium_moves_total{kind=\"CompositeResource\",result=\"downgraded\"} 1",
     ] {
         assert!(text.contains(line), "{line} is not in {text}");
     }

@@ -1,4 +1,4 @@
-//! What becomes of objects, stage by stage and as a whole.
+//! Pipelines of custom resources, stage by stage and as a whole.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

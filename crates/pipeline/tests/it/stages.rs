@@ -1,4 +1,4 @@
-//! The order of the stages, and what each leaves to the next.
+//! The order of the stages.
 
 use cambium_pipeline::{FieldPath, Pipeline, Written};
 use serde_json::{Value, json};

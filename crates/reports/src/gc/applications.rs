@@ -1,10 +1,10 @@
-//! `cambium gc` for ApplicationRevisions, by the manager's own `definitions::application::superfluous`.
+//! `cambium gc` for ApplicationRevisions, by the manager's own `definitions::application::revisions_to_delete`.
 
 use super::{Action, Fate, Limits, Revision};
 use crate::Definitions;
 use cambium_api::names::{condition, reason};
 use cambium_definitions::Consuming;
-use cambium_definitions::application::{Recorded, superfluous};
+use cambium_definitions::application::{Recorded, revisions_to_delete};
 use cambium_lineage::RevisionName;
 use serde_json::Value;
 
@@ -32,7 +32,7 @@ fn of_application(
         .and_then(|application| application["status"]["latestRevision"]["name"].as_str())
         .and_then(|name| name.parse::<RevisionName>().ok());
     let going = match &current {
-        Some(current) => superfluous(&own, current, limits.applications),
+        Some(current) => revisions_to_delete(&own, current, limits.applications),
         None => Vec::new(),
     };
     let fate = |one: &Recorded| -> Fate {

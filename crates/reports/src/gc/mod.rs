@@ -1,6 +1,6 @@
 //! `cambium gc`: the revisions that the manager would delete, and the reasons to keep the others.
 //!
-//! The manager decides with `definitions::definition::plan`, `definitions::application::superfluous` and `compositions::revision::plan`. So does
+//! The manager decides with `definitions::definition::plan`, `definitions::application::revisions_to_delete` and `compositions::revision::plan`. So does
 //! this: it shows their plans, about the same observations, and adds no rule of its own. What the manager only does after something else (it
 //! publishes before it deletes, and it deletes nothing while it may not have seen all users) is not shown as deleted.
 

@@ -2,7 +2,7 @@
 
 use jiff::civil::Date;
 
-/// `2006-01-02`, and a day that exists.
+/// An existing date: `2006-01-02`.
 pub(super) fn is_date(text: &str) -> bool {
     let bytes = text.as_bytes();
     let digits = |range: std::ops::Range<usize>| {
@@ -21,7 +21,7 @@ pub(super) fn is_date(text: &str) -> bool {
     Date::new(year, month as i8, day as i8).is_ok()
 }
 
-/// A date, a `t`, a time of day and an offset, none of them more exactly checked than upstream does.
+/// A date, a `t`, a time of day and an offset, checked as loosely as upstream.
 pub(super) fn is_date_time(text: &str) -> bool {
     let text = text.to_lowercase();
     let mut parts = text.split('t');
@@ -49,7 +49,7 @@ fn is_time(text: &str) -> bool {
         && is_offset(without_fraction(rest))
 }
 
-/// The separator of a fraction may be any character, in upstream's pattern.
+/// Strips the fraction, whose separator may be any character in upstream's pattern.
 fn without_fraction(text: &str) -> &str {
     if is_offset(text) {
         return text;
@@ -71,7 +71,7 @@ fn is_offset(text: &str) -> bool {
     }
 }
 
-/// Go's durations (`1h30m`), or any number with a unit of time somewhere (`about 22 days`).
+/// A Go duration (`1h30m`), or any number with a time unit (`about 22 days`).
 pub(super) fn is_duration(text: &str) -> bool {
     is_go_duration(text) || names_a_time(text)
 }

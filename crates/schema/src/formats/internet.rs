@@ -1,4 +1,4 @@
-//! Addresses of the internet: URIs, e-mail, MAC.
+//! Formats of URIs, e-mail and MAC addresses.
 
 /// An absolute URI, or an absolute path.
 pub(super) fn is_request_uri(text: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Whether metadata is legal, once it has its shape.
+//! Validates coerced metadata.
 
 use serde_json::{Map, Value};
 
@@ -9,7 +9,7 @@ use crate::model::{Additional, Schema};
 use crate::names;
 use cambium_go_text::{json, prints};
 
-/// Checks `apiVersion`, `kind` and `metadata` of every object embedded in `value`. The root is not checked: see
+/// Validates `apiVersion`, `kind` and `metadata` of every object embedded in `value`, but not of the root: see
 /// [`validate_object`].
 pub fn validate_embedded(schema: &Schema, value: &Value, at: &FieldPath) -> Vec<FieldError> {
     let mut errors = Vec::new();
@@ -48,7 +48,7 @@ fn node(schema: &Schema, value: &Value, at: &FieldPath, errors: &mut Vec<FieldEr
     inside(schema, value, at, errors);
 }
 
-/// Checks `apiVersion`, `kind` and `metadata` of one embedded object.
+/// Validates `apiVersion`, `kind` and `metadata` of an embedded object.
 pub fn validate_object(object: &Map<String, Value>, at: &FieldPath) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for name in ["apiVersion", "kind"] {

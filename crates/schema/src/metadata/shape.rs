@@ -1,4 +1,4 @@
-//! The shape of metadata, and giving it to a value.
+//! The schema of ObjectMeta, and coercion to it.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::Malformed;
 use crate::model::{Additional, Child, JsonType, ListType, MapType, PatchStrategy, Property, Schema};
 
-/// The shape of every object's `metadata`.
+/// The schema of `metadata`.
 pub fn object_meta() -> &'static Schema {
     &OBJECT_META
 }
@@ -54,7 +54,7 @@ const fn field(name: &'static str, schema: &'static Schema) -> Property {
     }
 }
 
-/// A field that is written even when it is empty.
+/// A field without `omitempty`.
 const fn always(name: &'static str) -> Property {
     Property {
         name: Cow::Borrowed(name),
@@ -162,10 +162,10 @@ static OBJECT_META: Schema = object(
     ListType::Atomic,
 );
 
-/// Why a value does not have the shape.
+/// The error for a value that does not match.
 pub(super) struct Misfit(pub(super) String);
 
-/// Gives metadata its shape. What does not fit is refused, or dropped field by field; nothing changes on an error.
+/// Coerces metadata. Mismatching fields are refused or dropped; nothing changes on an error.
 pub(super) fn coerce(
     metadata: &mut Value,
     malformed: Malformed,
@@ -218,7 +218,7 @@ fn is_empty(name: &str, value: &Value) -> bool {
     }
 }
 
-/// How a misfit is named: by the Go type and its field, or by its place in the object.
+/// How an error names a field: by Go type and field, or by its path.
 struct Names {
     owner: &'static str,
     field: String,

@@ -1,4 +1,4 @@
-//! From keywords to the model.
+//! Builds the model from keywords.
 
 use std::borrow::Cow;
 use std::sync::Arc;

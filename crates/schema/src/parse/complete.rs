@@ -1,4 +1,4 @@
-//! Whether everything that the root's junctors narrow is specified.
+//! Checks that all fields in junctors are specified outside of them.
 
 use super::props::Props;
 use crate::field::{FieldError, FieldPath};

@@ -1,4 +1,4 @@
-//! Defaults must be values that their schema accepts, and have no unknown fields.
+//! Validates defaults: they must match their schema and have no unknown fields.
 
 use serde_json::{Value, json};
 
@@ -8,8 +8,8 @@ use crate::model::Schema;
 use crate::prune::{META_FIELDS, prune};
 use crate::validate::validate_default;
 
-/// Visits every schema that has a default, with its place, items before properties. Defaults inside
-/// `additionalProperties` are not visited, as upstream does not check them.
+/// Visits every schema with a default, with its path, items before properties. Defaults inside `additionalProperties` are
+/// not visited, as upstream does not check them.
 pub fn visit_defaults<'a>(
     schema: &'a Schema,
     at: &FieldPath,
@@ -46,7 +46,7 @@ pub(super) fn check(schema: &Schema, at: &FieldPath) -> Vec<FieldError> {
     errors
 }
 
-/// A step from an object down to a default.
+/// A path element from an object down to a default.
 #[derive(Clone, Copy)]
 enum Step<'a> {
     Field(&'a str),
@@ -85,7 +85,7 @@ fn walk<'a>(
     }
 }
 
-/// A default of a metadata field is checked as part of an object that has nothing else.
+/// Validates a default of a metadata field as part of an otherwise empty object.
 fn check_in_metadata(default: &Value, surrounding: &[Step<'_>], path: &FieldPath) -> Option<FieldError> {
     let wrapped = surrounding
         .iter()

@@ -5,10 +5,10 @@ use serde_json::Value;
 use crate::field::{FieldError, FieldPath};
 use crate::model::{Additional, Schema};
 
-/// Reads a rule's `fieldPath`, relative to the rule's schema.
+/// Parses a rule's `fieldPath`, relative to the rule's schema.
 ///
 /// # Errors
-/// Why the path is not one, or leads nowhere.
+/// If the path is malformed or does not exist.
 pub fn rule_field_path(schema: &Schema, path: &str) -> Result<FieldPath, String> {
     let mut tokens = tokens(path).into_iter();
     let (mut schema, mut found) = (Some(schema), FieldPath::root());

@@ -1,4 +1,4 @@
-//! Keywords that are forbidden, or not in this combination.
+//! Forbidden keywords and combinations of keywords.
 
 use super::list_rules;
 use super::props::{AdditionalProps, Items, Props};
@@ -19,7 +19,7 @@ pub(super) fn check(props: &Props, at: &FieldPath) -> Vec<FieldError> {
     errors
 }
 
-/// What surrounds a schema.
+/// The context of a schema.
 #[derive(Clone)]
 struct Context {
     root: bool,

@@ -1,4 +1,4 @@
-//! What lists and maps may say about how they merge.
+//! Validates `x-kubernetes-list-type`, list map keys and `x-kubernetes-map-type`.
 
 use serde_json::Value;
 
@@ -56,7 +56,7 @@ pub(super) fn check(props: &Props, at: &FieldPath, errors: &mut Vec<FieldError>)
     }
 }
 
-/// Items of a set are compared as wholes.
+/// Items of a set must be scalars or atomic.
 fn set_item(item: &Props, at: &FieldPath, errors: &mut Vec<FieldError>) {
     let detail = "must be atomic as item of a list with x-kubernetes-list-type=set";
     let shown = Value::from(item.list_type.clone());
@@ -135,7 +135,7 @@ fn map_keys(props: &Props, at: &FieldPath, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Whatever identifies an item must be there.
+/// Items and keys of list maps and sets must not be nullable.
 fn nullability(props: &Props, list_type: &str, item: &Props, at: &FieldPath, errors: &mut Vec<FieldError>) {
     if item.nullable {
         let detail = format!("cannot be nullable when x-kubernetes-list-type is {list_type}");

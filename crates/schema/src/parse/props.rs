@@ -1,4 +1,4 @@
-//! A schema as a CRD writes it, keyword by keyword.
+//! The keywords of a schema as written in a CRD (JSONSchemaProps).
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::{Number, Value};
 
 use crate::model::Rule;
 
-/// All keywords of one schema. What is absent is empty.
+/// All keywords of one schema. Absent ones are empty.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Props {
     pub(super) id: String,
@@ -55,14 +55,14 @@ pub(super) struct Props {
     pub(super) validations: Vec<Rule>,
 }
 
-/// `items`: one schema for all, or (never legal) one for each.
+/// `items`: one schema for all, or (always invalid) one for each.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Items {
     One(Box<Props>),
     Each(Vec<Props>),
 }
 
-/// `additionalProperties`: whether, or of which shape.
+/// `additionalProperties`: a boolean or a schema.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum AdditionalProps {
     Allowed(bool),
@@ -70,7 +70,7 @@ pub(super) enum AdditionalProps {
 }
 
 impl Props {
-    /// Every keyword there is.
+    /// All keywords.
     pub(super) const KEYWORDS: [&str; 44] = [
         "id",
         "$schema",
@@ -134,7 +134,7 @@ impl Props {
         }
     }
 
-    /// Whether unspecified fields are kept.
+    /// Whether unknown fields are preserved.
     pub(super) fn preserves(&self) -> bool {
         self.preserve_unknown_fields == Some(true)
     }

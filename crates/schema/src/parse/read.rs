@@ -1,4 +1,4 @@
-//! Reading the keywords of a schema. A keyword of the wrong JSON type is an error; one that does not exist is ignored.
+//! Reads the keywords of a schema. A keyword of the wrong JSON type is an error; an unknown one is ignored.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::props::{AdditionalProps, Items, Props};
 use crate::field::{FieldError, FieldPath};
 use crate::model::Rule;
 
-/// Schemas nested deeper than this are refused; every walk along a schema is a recursion.
+/// Maximum nesting of schemas, as every walk is recursive.
 const DEEPEST: usize = 100;
 
 pub(super) fn read(raw: &Value, at: &FieldPath, errors: &mut Vec<FieldError>) -> Props {
@@ -219,7 +219,7 @@ impl Reader<'_> {
     }
 }
 
-/// The fields of a JSON object and where it is. An explicit null is the same as absence.
+/// The fields of a JSON object and its path. Null counts as absent.
 struct Keywords<'a> {
     fields: &'a Map<String, Value>,
     at: &'a FieldPath,

@@ -1,11 +1,11 @@
-//! Whether every value has exactly one place where its shape is specified.
+//! Checks that a schema is structural.
 
 use super::complete;
 use super::props::{Items, Props};
 use crate::field::{FieldError, FieldPath};
 use crate::pattern;
 
-/// Where a schema stands, which decides how a missing type is worded.
+/// The position of a schema, which decides the message for a missing type.
 #[derive(Clone, Copy, PartialEq)]
 enum Level {
     Root,
@@ -13,7 +13,7 @@ enum Level {
     Field,
 }
 
-/// Errors that make a schema not structural, sorted.
+/// The errors that make a schema non-structural, sorted.
 pub(super) fn check(props: &Props, at: &FieldPath) -> Vec<FieldError> {
     let mut errors = Vec::new();
     invariants(props, Level::Root, at, &mut errors);
@@ -22,7 +22,7 @@ pub(super) fn check(props: &Props, at: &FieldPath) -> Vec<FieldError> {
     errors
 }
 
-/// A keyword that cannot even be read into a structural schema.
+/// A keyword that structural schemas do not support.
 pub(super) fn unsupported(props: &Props) -> Option<String> {
     let not_supported = |keyword: &str| Some(format!("OpenAPIV3Schema '{keyword}' is not supported"));
     let keywords = [
@@ -191,7 +191,7 @@ fn specifies_names_only(metadata: &Props) -> bool {
     rest == Props::default()
 }
 
-/// The one place where a junctor may speak of types: `anyOf: [{type: integer}, {type: string}]`.
+/// The only junctor that may specify types: `anyOf: [{type: integer}, {type: string}]`.
 fn is_int_or_string(any_of: &[Props]) -> bool {
     let only = |props: &Props, name: &str| {
         *props
@@ -248,7 +248,7 @@ fn junctors(
     }
 }
 
-/// A schema inside a junctor, which may narrow values but not specify them.
+/// Checks a schema inside a junctor: value validations only.
 fn value_validation(props: &Props, skip_any_of: bool, at: &FieldPath, errors: &mut Vec<FieldError>) {
     junctors(props, skip_any_of, false, at, errors);
     if let Some(item) = props.item() {

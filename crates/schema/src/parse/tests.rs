@@ -1,4 +1,4 @@
-//! What makes a schema refused, and where that is said.
+//! Invalid schemas and their errors.
 
 use serde_json::{Value, json};
 

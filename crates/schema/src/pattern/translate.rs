@@ -1,6 +1,6 @@
-//! Rewriting a pattern of Go's dialect for Rust's engine, token by token.
+//! Translates a pattern of Go's dialect for Rust's engine, token by token.
 
-/// The same pattern for the other engine, or why it is none.
+/// Translates a pattern, or returns Go's error.
 pub(super) fn translate(pattern: &str) -> Result<String, String> {
     let mut translation = Translation {
         rest: pattern,
@@ -66,7 +66,7 @@ impl<'p> Translation<'p> {
         Ok(())
     }
 
-    /// Nobody asks for captures, so named groups (whose names may repeat, in Go) become plain ones.
+    /// Captures are not used, so named groups (whose names may repeat in Go) become plain ones.
     fn group(&mut self, start: &str) -> Result<(), String> {
         self.out.push('(');
         let Some(inside) = self.rest.strip_prefix('?') else {
@@ -124,7 +124,7 @@ impl<'p> Translation<'p> {
         self.rest = after;
     }
 
-    /// What follows a backslash, inside a class or not: a class of its own, or one character, which is given.
+    /// An escape, inside a class or not: a class, or one character, which is returned.
     fn class_atom(&mut self, character: char) -> Result<Option<char>, String> {
         let invalid = || format!("invalid escape sequence: `\\{character}`");
         match character {
@@ -186,7 +186,7 @@ impl<'p> Translation<'p> {
         self.out.push(character);
     }
 
-    /// A class in brackets: characters, ranges and classes, up to a bracket that is not the first.
+    /// A bracket class: characters, ranges and classes, up to a `]` that is not first.
     fn class(&mut self, start: &str) -> Result<(), String> {
         self.out.push('[');
         if self.rest.starts_with('^') {
@@ -233,7 +233,7 @@ impl<'p> Translation<'p> {
     }
 }
 
-/// The length of a repetition operator, if the text starts with one. Other braces are themselves.
+/// The length of a repetition operator, if the text starts with one. Other braces are literal.
 fn repetition_length(text: &str) -> Option<usize> {
     match text.as_bytes().first()? {
         b'*' | b'+' | b'?' => Some(1),
@@ -266,7 +266,7 @@ fn check_counts(operator: &str) -> Result<(), String> {
     }
 }
 
-/// Go's classes with a letter are about ASCII.
+/// Go's Perl classes, which are ASCII only.
 fn ascii_class(name: char) -> Option<&'static str> {
     Some(match name {
         'd' => "[0-9]",

@@ -1,4 +1,4 @@
-//! `anyOf`, `oneOf`, `allOf` and `not`. Nothing inside them is ratcheted.
+//! Validates `anyOf`, `oneOf`, `allOf` and `not`. Nothing inside them is ratcheted.
 
 use serde_json::Value;
 
@@ -89,7 +89,7 @@ impl Walk {
     }
 }
 
-/// Of two failures, the one that got further; the first when they are equal.
+/// Of two failed alternatives, the one with more passed checks; the first when equal.
 fn further(best: Option<Outcome>, result: Outcome) -> Outcome {
     match best {
         Some(best) if best.checks >= result.checks => best,

@@ -1,4 +1,4 @@
-//! Numbers: ranges, multiples, and when two values count as the same.
+//! Validates numbers: ranges, multiples, enumerations.
 
 use serde_json::{Number, Value};
 
@@ -8,7 +8,7 @@ use super::value_type;
 use crate::model::{Constraints, JsonType, Schema};
 use cambium_go_text::plain_float;
 
-/// A number as Kubernetes decodes it: what does not fit 64 signed bits is a float.
+/// A number as Kubernetes decodes it: outside of `int64` it is a float.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Numeric {
     Integer(i64),
@@ -47,7 +47,7 @@ impl Numeric {
     }
 }
 
-/// Whether a float is a whole number that JSON readers agree on.
+/// Whether a float is an integer within the safe range of JSON.
 pub(super) fn is_whole(float: f64) -> bool {
     const SAFE: f64 = 9_007_199_254_740_991.0;
     if !(-SAFE..=SAFE).contains(&float) {
@@ -194,8 +194,8 @@ fn multiple_of(path: &str, value: Numeric, factor: f64) -> Option<Problem> {
     (!divides).then(|| Problem::invalid(path, &value.value(), message()))
 }
 
-/// Whether a value is one of an enumeration. Numbers are converted to the listed value's kind first,
-/// as Go converts them; null is never listed.
+/// Whether a value equals a listed one. Numbers are converted to the listed value's type first, as Go does; null never
+/// matches.
 pub(super) fn same(value: &Value, listed: &Value) -> bool {
     match (value, listed) {
         (Value::Null, _) | (_, Value::Null) => false,

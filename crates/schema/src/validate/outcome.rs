@@ -1,4 +1,4 @@
-//! What a check found, and how that becomes field errors.
+//! Results of checks, and their conversion to field errors.
 
 use serde_json::Value;
 
@@ -6,8 +6,8 @@ use crate::field::{ErrorKind, FieldError, FieldPath};
 use crate::show::shown;
 use cambium_go_text::{json, quote};
 
-/// Problems of a value, and how many checks were made of it: of several failed alternatives,
-/// the one that got furthest explains best.
+/// The problems of a value, and the number of checks made: of several failed alternatives, the one with the most checks
+/// is reported.
 #[derive(Default)]
 pub(super) struct Outcome {
     pub(super) problems: Vec<Problem>,
@@ -23,14 +23,14 @@ impl Outcome {
         self.checks += 1;
     }
 
-    /// Adds a problem, unless its message is there already.
+    /// Adds a problem, unless its message is a duplicate.
     pub(super) fn add(&mut self, problem: Problem) {
         if self.problems.iter().all(|known| known.message != problem.message) {
             self.problems.push(problem);
         }
     }
 
-    /// Adds what another check of the same value found.
+    /// Adds the result of another check of the same value.
     pub(super) fn merge(&mut self, other: Self) {
         self.checks += other.checks;
         if self.problems.is_empty() {
@@ -48,8 +48,8 @@ impl Outcome {
         }
     }
 
-    /// Adds what was found in a part of the value. Messages name the part, so none is there already: a list with
-    /// many wrong items is not compared with itself.
+    /// Adds the result of a part of the value. Messages name the part, so there are no duplicates to look for, which would be
+    /// quadratic for a list with many invalid items.
     pub(super) fn append(&mut self, part: Self) {
         self.checks += part.checks;
         self.problems.extend(part.problems);
@@ -72,14 +72,14 @@ impl From<Problem> for Outcome {
     }
 }
 
-/// One thing wrong with one value, told the way the OpenAPI validator tells it.
+/// A problem of a value, in the form of the OpenAPI validator.
 pub(super) struct Problem {
-    /// The field's name; `None` when the message alone says it.
+    /// The field's name; `None` when the message contains it.
     name: Option<String>,
     kind: ErrorKind,
     shown: String,
     message: String,
-    /// What the field error says instead of the message.
+    /// The detail of the field error, if it differs from the message.
     detail: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong with values, in upstream's words; and what is forgiven.
+//! Invalid values with upstream's messages, and ratcheting.
 
 use serde_json::{Value, json};
 

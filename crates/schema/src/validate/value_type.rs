@@ -1,4 +1,4 @@
-//! The type of a value.
+//! Validates the type of a value.
 
 use serde_json::Value;
 
@@ -8,12 +8,12 @@ use super::outcome::{Outcome, Problem};
 use crate::formats;
 use crate::model::{JsonType, Schema};
 
-/// Whether a schema says anything about a value's type.
+/// Whether a schema constrains a value's type.
 pub(super) fn applies(schema: &Schema, reading: Reading) -> bool {
     !name(schema.json_type, reading).is_empty() || !format(schema, reading).is_empty()
 }
 
-/// The format, if it is one that means something for the schema's type.
+/// The format, if it applies to the schema's type.
 pub(super) fn format(schema: &Schema, reading: Reading) -> &str {
     let format = &*schema.format;
     if format.is_empty() || reading == Reading::AsWritten {

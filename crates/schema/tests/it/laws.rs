@@ -1,4 +1,4 @@
-//! Laws that hold for any schema and any object.
+//! Properties of any schema and any object.
 
 use cambium_schema::{
     FieldPath, Malformed, Schema, coerce_embedded, default, drop_nulls, parse, prune, unknown_fields,
@@ -31,7 +31,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Schemas that are structural nearly always.
+/// Schemas that are mostly structural.
 fn schema() -> impl Strategy<Value = Value> {
     let leaf = prop::sample::select(vec![
         json!({"type": "string", "maxLength": 2}),
@@ -132,7 +132,7 @@ proptest! {
     }
 }
 
-/// Whether all parts of a value can be compared: not what is unspecified, and not list items without their key.
+/// Whether all parts of a value correlate: no unspecified fields, and no list items without keys.
 fn is_comparable(raw: &Value) -> bool {
     let text = raw.to_string();
     !text.contains("preserve-unknown-fields") && !text.contains("list-map-keys")

@@ -1,3 +1,3 @@
-//! Laws of structural schemas.
+//! Property tests of structural schemas.
 
 mod laws;

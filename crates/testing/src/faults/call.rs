@@ -1,17 +1,17 @@
-//! What a request is about.
+//! The verb and resource of a request.
 
 use std::fmt;
 
 use http::Method;
 
-/// What a request does.
+/// The verb of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Verb {
-    /// Reads one object, or discovery.
+    /// GET of one object, or of discovery.
     Get,
-    /// Reads many.
+    /// GET of a collection.
     List,
-    /// Stays open.
+    /// A watch.
     Watch,
     /// POST.
     Create,
@@ -26,7 +26,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// Whether it changes something.
+    /// Whether it is a write.
     pub fn is_write(self) -> bool {
         !matches!(self, Self::Get | Self::List | Self::Watch)
     }
@@ -50,20 +50,20 @@ impl fmt::Display for Verb {
 /// One request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Call {
-    /// What it does.
+    /// The verb.
     pub verb: Verb,
-    /// The plural of what it is about, with its subresource: `applications/status`. Empty for discovery.
+    /// The resource with its subresource: `applications/status`. Empty for discovery.
     pub resource: String,
-    /// Where; empty if in no namespace or in all.
+    /// The namespace; empty for cluster-scoped requests and all namespaces.
     pub namespace: String,
-    /// To which object; empty if to none or many.
+    /// The name; empty for collections.
     pub name: String,
-    /// The path as it was asked for, without the query.
+    /// The path without the query.
     pub path: String,
 }
 
 impl Call {
-    /// What a request is about.
+    /// The verb and resource of a request.
     pub fn of(method: &Method, uri: &http::Uri) -> Self {
         let path = uri.path();
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();

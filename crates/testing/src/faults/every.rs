@@ -1,4 +1,4 @@
-//! A scenario, with everything going wrong in it that can.
+//! Exhaustive fault injection: each fault at each call of a scenario.
 
 use std::panic::AssertUnwindSafe;
 
@@ -7,24 +7,21 @@ use futures::FutureExt as _;
 
 use super::{Fault, Faults, Filter};
 
-/// Runs a scenario once with nothing going wrong, to count the calls that `filter` picks, and then for each fault and
-/// each call once with that call going wrong. The scenario makes its own cluster and clients
-/// ([`Faults::client`]), and says by an error or a panic that the end was not what it should be.
+/// Runs a scenario once without faults, to count the calls that `filter` selects, and then once for each fault and each
+/// call. The scenario creates its own cluster and clients ([`Faults::client`]), and fails by an error or a panic if the
+/// final state is wrong.
 ///
-/// The first failure is reported with the number of the call, what it was, and what went wrong with it.
-/// Scenarios whose calls come in varying order are fine; one in which a call is not made at all in some run is
-/// told so only if no run at all reached its fault.
+/// The first failure is reported with the number of the call, the call, and the fault. The order of calls may vary
+/// between runs; a run that does not reach its fault is only an error if no run did.
 pub async fn for_every_call<S>(filter: &Filter, faults: &[Fault], mut scenario: S) -> Result<()>
 where
     S: AsyncFnMut(Faults) -> Result<()>,
 {
     let quiet = Faults::counting(filter);
-    run(&mut scenario, &quiet)
-        .await
-        .context("with nothing going wrong")?;
+    run(&mut scenario, &quiet).await.context("without faults")?;
     let calls = quiet.counted();
     if calls.is_empty() {
-        bail!("the scenario makes no call that counts");
+        bail!("the scenario makes no counted call");
     }
     let mut struck = 0;
     for fault in faults {

@@ -1,11 +1,10 @@
-//! Things that go wrong between a client and a server, on purpose.
+//! Fault injection between a client and a server.
 //!
-//! [`Faults::client`] puts itself between a client and any other: the embedded server's or a real one's. It records
-//! every request and can let the k-th of those that a [`Filter`] picks go wrong in one way ([`Fault`]). Watches
-//! are recorded, and cut where a line is cut, but never counted.
+//! [`Faults::client`] wraps a client of the embedded server or of a real one. It records every request and can inject a
+//! [`Fault`] into the k-th request that a [`Filter`] selects. Watches are recorded and disconnected, but never counted.
 //!
-//! Other faults last: watches that are late ([`Faults::lag`]) or frozen ([`Faults::freeze`]) while writes succeed, and requests that are refused
-//! until further notice ([`Faults::refuse`]).
+//! Other faults last: watches that are delayed ([`Faults::lag`]) or frozen ([`Faults::freeze`]) while writes succeed, and
+//! requests that are refused until further notice ([`Faults::refuse`]).
 //!
 //! [`for_every_call`] runs a scenario once to count its calls, and then once for each call and each fault:
 //!
@@ -51,32 +50,32 @@ pub use recorder::Recorder;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// One way for a request to go wrong.
+/// A fault of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// The server refuses with this code, and does nothing.
+    /// An error response with this code, without effect.
     Refuse(u16),
-    /// The server asks for a pause (429 with `Retry-After`), and does nothing.
+    /// 429 with `Retry-After`, without effect.
     TooMany(Duration),
-    /// The request gets lost: the connection breaks before the server has seen it.
+    /// The connection breaks before the server has received the request.
     LoseRequest,
-    /// The server carries it out, and the connection breaks before the answer.
+    /// The server processes the request, and the connection breaks before the response.
     LoseAnswer,
-    /// The answer comes after this time.
+    /// The response is delayed.
     Delay(Duration),
-    /// No answer ever comes, and the server has seen nothing.
+    /// No response, and the server has not received the request.
     Hang,
-    /// The request reaches the server after this time, also when nobody waits for the answer any more: a process that was paused while it sent it.
+    /// The request reaches the server after this time, even if the client gave up: as of a process paused while sending.
     Late(Duration),
-    /// From this request on, watches say nothing for this time. Requests are answered as ever.
+    /// From this request on, watches send nothing for this time; other requests work.
     Freeze(Duration),
-    /// The process dies before it sends this: this and every later request fails, and open watches end.
+    /// The process crashes before sending: this and every later request fails, and open watches end.
     Crash,
-    /// The same, and for this time the next process sees the cluster as it was so many writes ago.
+    /// The same, and for this time the next process reads a stale cluster state.
     CrashBehind {
-        /// How many of the writes are not seen yet.
+        /// The number of latest writes that are not visible.
         writes: usize,
-        /// For how long.
+        /// The duration.
         time: Duration,
     },
 }
@@ -95,7 +94,7 @@ impl Fault {
         Self::Crash,
     ];
 
-    /// Two to five faults of all sorts at some of so many calls, one often soon after another.
+    /// Two to five random faults among `calls` calls, often close together.
     pub fn schedule(dice: &mut Dice, calls: usize) -> Vec<(usize, Self)> {
         let time = Duration::from_secs(12);
         let (writes, late) = (1 + dice.below(6), time * (1 + u32::from(dice.once_in(2))) / 2);
@@ -139,7 +138,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Which requests count. Watches never do.
+/// Selects the requests that count; never watches.
 #[derive(Clone)]
 pub struct Filter(Arc<dyn Fn(&Call) -> bool + Send + Sync>);
 
@@ -149,28 +148,28 @@ impl Filter {
         Self::only(|_| true)
     }
 
-    /// Requests that change something.
+    /// Write requests.
     pub fn writes() -> Self {
         Self::only(|call| call.verb.is_write())
     }
 
-    /// Requests that do not.
+    /// Read requests.
     pub fn reads() -> Self {
         Self::only(|call| !call.verb.is_write())
     }
 
-    /// Requests of which this is true.
+    /// Requests that satisfy a predicate.
     pub fn only(is: impl Fn(&Call) -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(is))
     }
 
-    /// Of these, the ones about a resource, with or without a subresource: `applications`, `applications/status`.
+    /// Restricted to a resource, with or without a subresource: `applications`, `applications/status`.
     pub fn of(self, resource: &str) -> Self {
         let about = about(resource);
         Self::only(move |call| (self.0)(call) && about(call))
     }
 
-    /// Of these, the ones that are not about a resource.
+    /// Without the requests on a resource.
     pub fn without(self, resource: &str) -> Self {
         let about = about(resource);
         Self::only(move |call| (self.0)(call) && !about(call))
@@ -189,7 +188,7 @@ fn about(resource: &str) -> impl Fn(&Call) -> bool + Send + Sync + 'static {
     }
 }
 
-/// The way from clients to a server, and what goes wrong on it. Clones are the same way.
+/// The connection between clients and a server, with injected faults. Clones share the state.
 #[derive(Clone)]
 pub struct Faults(Arc<Shared>);
 
@@ -209,7 +208,7 @@ struct Plan {
     written: Vec<u64>,
 }
 
-/// How the line is.
+/// The state of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Line {
     down: bool,
@@ -217,7 +216,7 @@ struct Line {
     cuts: usize,
     frozen: bool,
     lag: Duration,
-    /// Streaming lists are answered as of this revision.
+    /// Streaming lists are served at this revision.
     view: Option<u64>,
 }
 
@@ -228,12 +227,12 @@ impl Default for Faults {
 }
 
 impl Faults {
-    /// Nothing goes wrong yet; every request that is no watch counts.
+    /// Without faults; counts every request except watches.
     pub fn new() -> Self {
         Self::counting(&Filter::all())
     }
 
-    /// Nothing goes wrong yet; these requests count.
+    /// Without faults; counts the selected requests.
     pub fn counting(filter: &Filter) -> Self {
         Self(Arc::new(Shared {
             recorder: Recorder::default(),
@@ -249,7 +248,7 @@ impl Faults {
         }))
     }
 
-    /// A client whose requests take this way to where `client`'s go.
+    /// Wraps a client.
     pub fn client(&self, client: &Client) -> Client {
         let way = Way {
             faults: self.clone(),
@@ -258,7 +257,7 @@ impl Faults {
         Client::new(way, client.default_namespace())
     }
 
-    /// Lets the `k`-th request from now that counts (the first is 1) go wrong, once.
+    /// Injects a fault into the `k`-th counted request from now (the first is 1), once.
     pub fn arm(&self, k: usize, fault: Fault) {
         self.arm_each(&[(k, fault)]);
     }
@@ -271,12 +270,12 @@ impl Faults {
         plan.struck.clear();
     }
 
-    /// The requests that have gone wrong, in their order.
+    /// The requests with injected faults, in order.
     pub fn struck(&self) -> Vec<Call> {
         self.plan().struck.clone()
     }
 
-    /// Refuses all of these requests with this code, watches that begin included, until [`Faults::allow`].
+    /// Refuses the selected requests with this code, new watches included, until [`Faults::allow`].
     pub fn refuse(&self, filter: &Filter, code: u16) {
         self.plan().refusing = Some((filter.clone(), code));
     }
@@ -286,22 +285,22 @@ impl Faults {
         self.plan().refusing = None;
     }
 
-    /// From now on, whatever a watch shows comes this much later.
+    /// Delays all watch events from now on.
     pub fn lag(&self, time: Duration) {
         self.0.line.send_modify(|line| line.lag = time);
     }
 
-    /// Watches stay open and show nothing until [`Faults::thaw`].
+    /// Freezes watches until [`Faults::thaw`].
     pub fn freeze(&self) {
         self.0.line.send_modify(|line| line.frozen = true);
     }
 
-    /// Whether watches show nothing at this moment.
+    /// Whether watches are frozen.
     pub fn is_frozen(&self) -> bool {
         self.0.line.borrow().frozen
     }
 
-    /// Watches go on, with everything that they did not show.
+    /// Resumes watches with all withheld events.
     pub fn thaw(&self) {
         self.0.line.send_modify(|line| {
             line.frozen = false;
@@ -317,17 +316,17 @@ impl Faults {
         });
     }
 
-    /// The requests that counted so far.
+    /// The counted requests so far.
     pub fn counted(&self) -> Vec<Call> {
         self.plan().counted.clone()
     }
 
-    /// Every request so far, counted or not.
+    /// All requests so far, counted or not.
     pub fn recorder(&self) -> &Recorder {
         &self.0.recorder
     }
 
-    /// Cuts what is open, and lets every request fail until [`Faults::mend`].
+    /// Disconnects everything, and fails all requests until [`Faults::mend`].
     pub fn sever(&self) {
         self.0.line.send_modify(|line| {
             line.down = true;
@@ -335,34 +334,34 @@ impl Faults {
         });
     }
 
-    /// Lets requests through again.
+    /// Ends [`Faults::sever`].
     pub fn mend(&self) {
         self.0.line.send_modify(|line| line.down = false);
     }
 
-    /// Ends every answer that is still under way; new requests get through.
+    /// Aborts all responses in flight; new requests work.
     pub fn cut(&self) {
         self.0.line.send_modify(|line| line.cuts += 1);
     }
 
-    /// Whether the process behind the clients is dead.
+    /// Whether the client process has crashed.
     pub fn has_crashed(&self) -> bool {
         self.0.line.borrow().crashed
     }
 
-    /// Waits until the process behind the clients is dead.
+    /// Waits until the client process has crashed.
     pub async fn crashed(&self) {
         let mut line = self.0.line.subscribe();
         let told = line.wait_for(|line| line.crashed).await;
         told.map(drop).expect("the sender is our own");
     }
 
-    /// A new process behind the clients: requests get through again.
+    /// Starts a new client process: requests work again.
     pub fn revive(&self) {
         self.0.line.send_modify(|line| line.crashed = false);
     }
 
-    /// Takes note of a request; says what is to go wrong with it.
+    /// Records a request; returns the fault to inject.
     fn meet(&self, call: &Call) -> Option<Fault> {
         self.0.recorder.record(call.clone());
         let mut plan = self.plan();
@@ -384,7 +383,7 @@ impl Faults {
         Some(fault)
     }
 
-    /// The process dies; the next one sees what the server had before the last of these writes.
+    /// Crashes the client process; the next one does not see the latest `unseen` writes.
     fn crash(&self, unseen: Option<usize>) {
         let view = unseen.and_then(|writes| {
             let plan = self.plan();
@@ -400,7 +399,7 @@ impl Faults {
         });
     }
 
-    /// Remembers the resource version that a write has made.
+    /// Records the resource version of a write.
     fn wrote(&self, answer: &[u8]) {
         let object: serde_json::Value = serde_json::from_slice(answer).unwrap_or_default();
         let version = object["metadata"]["resourceVersion"].as_str();
@@ -493,7 +492,7 @@ impl Service<Request<Body>> for Way {
     }
 }
 
-/// What the server answers, as the line shows it.
+/// The server's response as seen through the connection.
 async fn answer(
     faults: &Faults,
     client: &Client,

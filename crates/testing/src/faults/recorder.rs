@@ -1,11 +1,11 @@
-//! Which requests were made.
+//! Records requests.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::call::{Call, Verb};
 
-/// The requests of a client, in the order in which they were made. Clones are the same recorder.
+/// The requests of a client, in order. Clones share the state.
 #[derive(Debug, Clone, Default)]
 pub struct Recorder(Arc<Mutex<Vec<Call>>>);
 
@@ -15,22 +15,22 @@ impl Recorder {
         self.lock().clone()
     }
 
-    /// Forgets all requests so far.
+    /// Clears the record.
     pub fn clear(&self) {
         self.lock().clear();
     }
 
-    /// All requests so far, which it forgets.
+    /// Returns and clears the record.
     pub fn take(&self) -> Vec<Call> {
         std::mem::take(&mut *self.lock())
     }
 
-    /// How many requests this is true of.
+    /// The number of requests that satisfy a predicate.
     pub fn count(&self, is: impl Fn(&Call) -> bool) -> usize {
         self.lock().iter().filter(|call| is(call)).count()
     }
 
-    /// Every request that changes something.
+    /// All write requests.
     pub fn writes(&self) -> Vec<Call> {
         self.lock()
             .iter()
@@ -39,12 +39,12 @@ impl Recorder {
             .collect()
     }
 
-    /// How many requests read many objects at once.
+    /// The number of list requests.
     pub fn lists(&self) -> usize {
         self.count(|call| call.verb == Verb::List)
     }
 
-    /// How often each verb was used on each resource: `patch applications/status` → 3.
+    /// Counts by verb and resource: `patch applications/status` → 3.
     pub fn summary(&self) -> BTreeMap<String, usize> {
         let mut summary = BTreeMap::new();
         for call in self.lock().iter() {

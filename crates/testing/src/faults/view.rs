@@ -1,5 +1,5 @@
-//! What a client sees of a cluster, which may be older than the cluster: watches that are late or frozen, and lists from an older copy, as an
-//! API server gives them that lags behind the others.
+//! Stale views of a cluster: delayed or frozen watches, and lists at an older revision, as from an API server whose watch
+//! cache lags behind.
 
 use anyhow::{Context as _, Result, ensure};
 use bytes::Bytes;
@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use super::{Frames, Line};
 
-/// What says how an answer begins and where it is read from; neither is for a plain list.
+/// Query options of watches that a plain list does not have.
 const OF_WATCHES: [&str; 6] = [
     "watch",
     "sendInitialEvents",
@@ -25,7 +25,7 @@ const OF_WATCHES: [&str; 6] = [
     "resourceVersionMatch",
 ];
 
-/// The frames of a watch, each as late as the line is, and none while it is frozen.
+/// The frames of a watch, delayed by the lag, and withheld while frozen.
 pub(super) fn late(mut frames: Frames, line: watch::Receiver<Line>) -> Frames {
     let (sender, receiver) = mpsc::unbounded_channel();
     tokio::spawn(async move {
@@ -51,13 +51,13 @@ pub(super) fn late(mut frames: Frames, line: watch::Receiver<Line>) -> Frames {
     frames.boxed()
 }
 
-/// A streaming list as of a revision, and the watch that goes on from there.
+/// A streaming list at a revision, and the watch that continues it.
 pub(super) struct OlderCopy {
     pub(super) initial: Bytes,
     pub(super) watch: Request<Body>,
 }
 
-/// Answers a streaming list from the copy that a revision was the newest of; nothing if this is no streaming list that an older copy may answer.
+/// Serves a streaming list at a revision; `None` if the request is not a streaming list that may be stale.
 pub(super) async fn older_copy(
     client: &Client,
     uri: &Uri,
@@ -66,7 +66,7 @@ pub(super) async fn older_copy(
 ) -> Result<Option<OlderCopy>> {
     let query = uri.query().unwrap_or_default();
     let has = |pair: &str| query.split('&').any(|part| part == pair);
-    // Whoever names no revision, or a real one, is owed one that is no older.
+    // Without a resource version, or with one, the client must not get an older state.
     if !has("sendInitialEvents=true") || !has("resourceVersion=0") {
         return Ok(None);
     }
@@ -99,7 +99,7 @@ pub(super) async fn older_copy(
 }
 
 impl OlderCopy {
-    /// All that it shows, the watch as late as the line.
+    /// All frames, the watch delayed by the lag.
     pub(super) async fn frames(self, client: &Client, line: watch::Receiver<Line>) -> Result<Frames> {
         let answer = client.send(self.watch).await?;
         ensure!(

@@ -1,4 +1,4 @@
-//! The fault layer does what it says, between a client and either server.
+//! Tests of the fault injection.
 
 use std::time::Duration;
 
@@ -132,7 +132,7 @@ async fn requests_are_recorded_by_verb_and_resource() -> Result<()> {
     Ok(())
 }
 
-/// Creates two objects, trying each until it is there; a process that dies is started again.
+/// Creates two objects with retries, restarting after crashes.
 async fn diligent(faults: Faults) -> Result<()> {
     let cluster = TestCluster::embedded(ApiServer::builder().clock(virtual_clock())).await?;
     let api: Api<ConfigMap> = Api::default_namespaced(faults.client(&cluster.client()));
@@ -201,7 +201,7 @@ async fn a_scenario_that_does_not_is_told_with_call_and_fault() -> Result<()> {
     let error = for_every_call(&Filter::writes(), &Fault::ALL, async |_| Ok(())).await;
     assert_eq!(
         error.unwrap_err().to_string(),
-        "the scenario makes no call that counts"
+        "the scenario makes no counted call"
     );
     Ok(())
 }

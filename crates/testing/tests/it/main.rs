@@ -1,4 +1,4 @@
-//! What tests stand on.
+//! Tests of the test support.
 
 mod faults;
 mod rights;

@@ -1,4 +1,4 @@
-//! The manager's ClusterRole grants what the acceptance tests use, and nothing else.
+//! The manager's ClusterRole grants exactly the rights that the acceptance tests use.
 
 use anyhow::Result;
 use cambium_api::rbac;

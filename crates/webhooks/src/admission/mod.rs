@@ -1,4 +1,4 @@
-//! Admission: what a validator or a mutator is asked, and what it answers.
+//! Admission webhooks: validators and mutators.
 //!
 //! A validator is a value behind [`Validator`], a mutator one behind [`Mutator`]. Each names its path and what it wants to see; the rest (decoding,
 //! echoing the `uid`, time-outs, panics, registration) is done here, once, for all of them.
@@ -18,7 +18,7 @@ pub(crate) use review::{answer, decode, mutated};
 pub(crate) use validator::ask;
 pub use validator::{Unanswered, Validator, Verdict};
 
-/// Everybody who is asked at admission.
+/// All validators and mutators.
 #[derive(Clone, Default)]
 pub struct Admission {
     /// They change objects, before anybody validates them.

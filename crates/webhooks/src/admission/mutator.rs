@@ -1,4 +1,4 @@
-//! The seam for those who change objects on their way in.
+//! The `Mutator` trait, and how mutators are called.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::validator::{Asked, in_time};
 use super::{AdmissionRequest, Verdict};
 
-/// Somebody who changes objects before they are validated and stored.
+/// Changes objects before they are validated and stored.
 ///
 /// It is asked once for each write (`reinvocationPolicy: Never`), must answer the same to a dry run, and must change nothing but the
 /// object (`sideEffects: None`).
@@ -19,14 +19,14 @@ pub trait Mutator: Send + Sync + 'static {
     /// The last part of the URL, `/mutate/<path>`, and the first of the webhook's name. A DNS label.
     fn path(&self) -> &'static str;
 
-    /// What it wants to be asked about.
+    /// The rules of its webhook.
     fn rules(&self) -> Vec<RuleWithOperations>;
 
     /// Decides. It may take its time up to the time-out, after which the write is refused. Panics refuse it, too.
     fn mutate<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Mutation>;
 }
 
-/// What a mutator says.
+/// The answer of a mutator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mutation {
     /// Whether the write may go on.

@@ -1,4 +1,4 @@
-//! What the API server says about a write.
+//! The request of an `AdmissionReview`.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -30,9 +30,9 @@ pub struct AdmissionRequest {
     /// The namespace of the object. Empty when it has none.
     #[serde(default)]
     pub namespace: String,
-    /// What is being done.
+    /// The operation.
     pub operation: Operation,
-    /// Who does it.
+    /// The user.
     #[serde(default)]
     pub user_info: UserInfo,
     /// The object as it would become. `None` when it is deleted.
@@ -90,7 +90,7 @@ pub struct GroupVersionResource {
     pub resource: String,
 }
 
-/// What is being done to an object.
+/// An operation on an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Operation {
@@ -104,7 +104,7 @@ pub enum Operation {
     Connect,
 }
 
-/// Who writes.
+/// The user who writes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct UserInfo {

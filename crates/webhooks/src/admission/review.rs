@@ -1,4 +1,4 @@
-//! `AdmissionReview`: in and out, v1 and v1beta1, which have the same shape.
+//! Decodes and encodes `AdmissionReview` v1 and v1beta1, which have the same shape.
 
 use k8s_openapi::ByteString;
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use super::{AdmissionRequest, Mutation, Verdict};
 
 const GROUP: &str = "admission.k8s.io/";
 
-/// Why a body cannot be answered: there is no question in it.
+/// Why a body is not an `AdmissionReview` with a request.
 #[derive(Debug, thiserror::Error)]
 #[error("the body is not an AdmissionReview: {0}")]
 pub struct NotAReview(String);

@@ -1,4 +1,4 @@
-//! The seam: who decides, and how they are asked.
+//! The `Validator` trait, and how validators are called.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use super::AdmissionRequest;
 
-/// Somebody who decides about writes.
+/// Allows or denies writes.
 ///
 /// ```
 /// use cambium_webhooks::admission::{AdmissionRequest, Validator, Verdict};
@@ -42,15 +42,15 @@ pub trait Validator: Send + Sync + 'static {
     /// The last part of the URL, `/admit/<path>`, and the first of the webhook's name. A DNS label.
     fn path(&self) -> &'static str;
 
-    /// What it wants to be asked about now. Nobody is told of a validator that wants nothing.
+    /// The present rules of its webhook. A validator without rules has no webhook.
     fn rules(&self) -> Vec<RuleWithOperations>;
 
-    /// What must hold for it to be asked, in CEL, as the API server decides it: a write that it would allow anyway costs no call.
+    /// The match conditions of its webhook, in CEL. The API server evaluates them: a write that is allowed anyway costs no call.
     fn conditions(&self) -> Vec<MatchCondition> {
         Vec::new()
     }
 
-    /// Whether it knows yet what it wants to be asked about. Until then, what is registered stays.
+    /// Whether its rules are known yet. Until then, the registered ones stay.
     fn knows_rules(&self) -> bool {
         true
     }
@@ -70,7 +70,7 @@ pub trait Validator: Send + Sync + 'static {
     fn validate<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Verdict>;
 }
 
-/// What becomes of a write while nobody answers: the `failurePolicy` of a webhook.
+/// Whether a write is refused or allowed while no replica answers: the `failurePolicy` of a webhook.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Unanswered {
     /// It is refused.
@@ -80,7 +80,7 @@ pub enum Unanswered {
     Allow,
 }
 
-/// What a validator says.
+/// The answer of a validator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// Yes.
@@ -94,7 +94,7 @@ pub enum Verdict {
         code: u16,
         /// One word for programs: `Forbidden`, `Invalid`.
         reason: String,
-        /// What is wrong and what to do, for people.
+        /// Why it is denied, and what to do.
         message: String,
     },
 }
@@ -115,7 +115,7 @@ impl Verdict {
         Self::denied(422, "Invalid", message)
     }
 
-    /// No: nobody can say whether the object is right.
+    /// Denies, because the check itself failed.
     pub fn failed(message: impl Into<String>) -> Self {
         Self::denied(500, "InternalError", message)
     }
@@ -151,7 +151,7 @@ pub(super) struct Asked {
     pub(super) path: &'static str,
 }
 
-/// The answer of a task of its own, or a denial: a panic ends that task and nothing else, and whoever blocks a thread is still too late.
+/// Runs a check as a task of its own, with a timeout: a panic ends that task alone, and a check that blocks its thread times out all the same.
 pub(super) async fn in_time<T: Send + 'static>(
     Asked { what, path }: Asked,
     timeout: Duration,
@@ -165,13 +165,12 @@ pub(super) async fn in_time<T: Send + 'static>(
         Ok(failed) => {
             let error = failed.and_then(Result::err).map(|error| error.to_string());
             tracing::error!(path, error, "a {what} failed");
-            let message =
-                format!("the {what} {path:?} failed and cannot say whether this is right; its log says why");
+            let message = format!("the {what} {path:?} failed; the log of the manager has the reason");
             Err(Verdict::failed(message))
         }
         Err(_) => {
-            tracing::warn!(path, ?timeout, "a {what} took too long");
-            let message = format!("the {what} {path:?} did not decide within {timeout:?}; try again");
+            tracing::warn!(path, ?timeout, "a {what} timed out");
+            let message = format!("the {what} {path:?} timed out after {timeout:?}; try again");
             // As the API server says it of a webhook that is late. At 504, clients would try again by themselves, and hang.
             Err(Verdict::failed(message))
         }

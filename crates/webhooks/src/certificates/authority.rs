@@ -1,4 +1,4 @@
-//! An authority: made, read, and at work.
+//! A certificate authority: created, read from the Secret, and signing.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::facts::{Facts, Fingerprint, later};
 
-/// What the subject of every authority of ours begins with.
+/// The prefix of the subject of Cambium's certificate authorities.
 const NAME: &str = "cambium-webhooks";
 
 /// How far clocks may disagree.
@@ -27,12 +27,12 @@ pub enum CertificateError {
     /// It could not be used for TLS.
     #[error("use the certificate for TLS: {0}")]
     Tls(#[from] rustls::Error),
-    /// It is not what it should be.
+    /// It cannot be used, for this reason.
     #[error("{0}")]
     Unusable(&'static str),
 }
 
-/// A private key, as PEM. It shows itself to nobody.
+/// A private key in PEM. It is never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PrivateKey(String);
 
@@ -49,7 +49,7 @@ impl std::fmt::Debug for PrivateKey {
     }
 }
 
-/// The certificate of an authority of ours.
+/// The certificate of an authority that Cambium created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthorityCertificate {
     pem: String,
@@ -57,7 +57,7 @@ pub struct AuthorityCertificate {
 }
 
 impl AuthorityCertificate {
-    /// Reads one certificate: PEM, an authority's, and one that we made.
+    /// Parses one certificate in PEM, which must be that of an authority that Cambium created.
     pub fn parse(pem: &str) -> Result<Self, CertificateError> {
         use CertificateError::Unusable;
         let mut all = CertificateDer::pem_slice_iter(pem.as_bytes());
@@ -164,7 +164,7 @@ impl Authority {
     }
 }
 
-/// Parameters of a certificate that is valid now, for those too whose clock is behind.
+/// Parameters of a certificate. Its validity begins earlier than now, for clients whose clocks are behind.
 pub(super) fn valid(now: Timestamp, until: Timestamp, slack: SignedDuration) -> CertificateParams {
     let date = |at: Timestamp| {
         let seconds = u64::try_from(at.as_second()).unwrap_or_default();
@@ -177,7 +177,7 @@ pub(super) fn valid(now: Timestamp, until: Timestamp, slack: SignedDuration) -> 
     params
 }
 
-/// The certificates in a bundle. What is no certificate in it is nobody.
+/// The fingerprints of the certificates in a caBundle. Anything else in it is ignored.
 pub fn bundle_ids(pem: &[u8]) -> std::collections::BTreeSet<Fingerprint> {
     let all = CertificateDer::pem_slice_iter(pem);
     all.filter_map(Result::ok)

@@ -1,4 +1,4 @@
-//! What decisions need to know of a certificate.
+//! Identity and validity of a certificate, as the plan of rotation sees it.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;

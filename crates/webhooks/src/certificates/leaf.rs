@@ -1,4 +1,4 @@
-//! The certificate that a replica shows, and the place where it is swapped.
+//! The serving certificate of a replica, and the resolver in which it is swapped at run time.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use super::facts::{Fingerprint, two_thirds};
 /// How far clocks may disagree, for a leaf.
 const SLACK: SignedDuration = SignedDuration::from_hours(1);
 
-/// What decisions need to know of a leaf.
+/// Identity, issuer and validity of a serving certificate, as the plan of rotation sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeafFacts {
-    /// Who signed it.
+    /// The authority that signed it.
     pub by: Fingerprint,
     /// When it was made.
     pub made: Timestamp,
@@ -77,7 +77,7 @@ impl Leaf {
         })
     }
 
-    /// Who signed it, and when it is valid.
+    /// Its issuer and validity.
     pub fn facts(&self) -> &LeafFacts {
         &self.facts
     }

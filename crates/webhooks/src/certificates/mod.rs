@@ -1,4 +1,4 @@
-//! Certificates that make themselves, and are replaced before anybody notices.
+//! Certificates that are issued and rotated by the webhooks themselves, without cert-manager.
 //!
 //! One authority (CA) is kept in a Secret that all replicas share; each replica signs a certificate (leaf) of its own with it and keeps that in
 //! memory. Whoever calls us trusts the *bundle* that we wrote next to our address, in CRDs and webhook configurations.

@@ -1,4 +1,4 @@
-//! The rules of rotation.
+//! The plan of certificate rotation, as a pure function.
 
 use std::collections::BTreeSet;
 
@@ -8,34 +8,34 @@ use serde::Serialize;
 use super::facts::{Facts, Fingerprint, Lifetimes, later};
 use super::leaf::LeafFacts;
 
-/// All that is known when it is decided.
+/// Everything that the plan depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observed {
     /// The Secret.
     pub secret: SecretFacts,
-    /// What each place that should carry our bundle carries. Nothing, where there is none yet.
+    /// The certificates in each caBundle that should have the authorities. Nothing, where there is none yet.
     pub bundles: Vec<BTreeSet<Fingerprint>>,
     /// The leaf of this replica.
     pub leaf: Option<LeafFacts>,
-    /// What this replica's look before this one saw as the time of publication. The bundles were looked at after that.
+    /// The time of publication that this replica has observed before: the caBundles were read after that.
     pub published_before: Option<Timestamp>,
 }
 
-/// What the Secret is.
+/// The state of the Secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretFacts {
     /// It is not there.
     Absent,
-    /// It is somebody else's.
+    /// Not created by Cambium.
     Foreign,
-    /// It is ours and cannot be used.
+    /// Created by Cambium, and unusable.
     Damaged {
         /// In words.
         why: String,
         /// Certificates in it that can still be read.
         readable: Vec<Facts>,
     },
-    /// It is whole.
+    /// Usable.
     Whole(AuthorityFacts),
 }
 
@@ -69,12 +69,12 @@ pub struct NextFacts {
     pub published: Option<Timestamp>,
 }
 
-/// What to do. One step in the Secret at a time: after it, everything is looked at again.
+/// The plan. The Secret is changed by one step at a time: after it, everything is observed again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Plan {
     /// With the Secret.
     pub secret: SecretStep,
-    /// What every bundle must carry, in this order. Empty as long as nobody is to be trusted.
+    /// The certificates that every caBundle must have, in this order. Empty while no authority is trusted.
     pub bundle: Vec<Fingerprint>,
     /// With this replica's leaf.
     pub leaf: LeafStep,
@@ -87,16 +87,16 @@ pub struct Plan {
 pub enum SecretStep {
     /// Nothing.
     Keep,
-    /// There is none: make an authority, and let the first who does so win.
+    /// Create an authority. Of replicas that do so at once, the first one wins.
     Create,
-    /// What is there is of no use: make a new authority, which signs at once.
+    /// Replace an unusable Secret by a new authority, which signs at once.
     Replace {
         /// In words.
         why: String,
         /// Certificates that stay in the bundles, for leaves that are still in use.
         keep: Vec<Fingerprint>,
     },
-    /// Hands off.
+    /// Do not touch the Secret.
     Refuse {
         /// In words, with what to do.
         why: String,
@@ -107,7 +107,7 @@ pub enum SecretStep {
     RecordPublished,
     /// The bundles that were seen may be older than the publication that the Secret tells of.
     LookAgain,
-    /// Somebody took the next authority out of a bundle: begin again.
+    /// Another client has removed the next authority from a caBundle: it has to be published again.
     ForgetPublished,
     /// The next authority becomes the current one.
     Promote,
@@ -130,7 +130,7 @@ pub enum LeafStep {
     },
 }
 
-/// Decides.
+/// Plans one step of the rotation.
 pub fn plan(observed: &Observed, lifetimes: &Lifetimes, now: Timestamp) -> Plan {
     let only = |secret| Plan {
         secret,
@@ -142,7 +142,7 @@ pub fn plan(observed: &Observed, lifetimes: &Lifetimes, now: Timestamp) -> Plan 
         SecretFacts::Whole(authorities) => authorities,
         SecretFacts::Absent => return only(SecretStep::Create),
         SecretFacts::Foreign => {
-            let why = "it is not ours: remove it, or choose another name";
+            let why = "it was not created by Cambium: delete it, or configure another name";
             return only(SecretStep::Refuse { why: why.to_owned() });
         }
         SecretFacts::Damaged { why, readable } => return only(replace(why.clone(), readable, now)),
@@ -154,7 +154,7 @@ pub fn plan(observed: &Observed, lifetimes: &Lifetimes, now: Timestamp) -> Plan 
     } = authorities;
     if current.from > now {
         let why = format!(
-            "its authority is valid from {} on, and it is {now}: compare the clocks",
+            "its certificate authority is not valid before {}, and it is {now}: check the clocks",
             current.from
         );
         return only(SecretStep::Refuse { why });
@@ -163,7 +163,7 @@ pub fn plan(observed: &Observed, lifetimes: &Lifetimes, now: Timestamp) -> Plan 
         return only(match next {
             Some(next) if !next.facts.is_expired(now) => SecretStep::Promote,
             _ => replace(
-                format!("its authority expired at {}", current.until),
+                format!("its certificate authority expired at {}", current.until),
                 previous,
                 now,
             ),
@@ -192,7 +192,8 @@ fn replace(why: String, readable: &[Facts], now: Timestamp) -> SecretStep {
     }
 }
 
-/// Where a rotation goes on.
+/// The next step of a rotation: add the next authority, wait until every caBundle has it, wait until API servers have seen that, promote it, and
+/// forget the last one when it expires.
 fn rotate(
     observed: &Observed,
     authorities: &AuthorityFacts,
@@ -235,7 +236,7 @@ fn rotate(
 fn leaf(observed: &Observed, current: &Facts, lifetimes: &Lifetimes, now: Timestamp) -> LeafStep {
     let everywhere = observed.bundles.iter().all(|bundle| bundle.contains(&current.id));
     match &observed.leaf {
-        // An authority that came without warning: bundles first.
+        // An authority that replaced a damaged one: first every caBundle, then the serving certificate.
         Some(leaf) if now < leaf.renewal() && (leaf.by == current.id || !everywhere) => LeafStep::Keep,
         _ => LeafStep::Sign {
             until: later(now, lifetimes.leaf).min(current.until),

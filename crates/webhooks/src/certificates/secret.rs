@@ -1,4 +1,4 @@
-//! The Secret that replicas share.
+//! The Secret with the certificate authorities, shared by all replicas.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::facts::{Facts, Fingerprint, Lifetimes};
 use super::plan::{AuthorityFacts, NextFacts, SecretFacts, SecretStep};
 use crate::names;
 
-/// What a Secret turned out to be.
+/// The contents of the Secret.
 ///
 /// | what is found | what is done |
 /// |---|---|
@@ -25,16 +25,16 @@ use crate::names;
 pub enum Stored {
     /// It is not there.
     Absent,
-    /// It is not ours.
+    /// Not created by Cambium.
     Foreign,
-    /// It is ours and cannot be used.
+    /// Created by Cambium, and unusable.
     Damaged {
         /// In words, without anything of its content.
         why: String,
         /// Certificates that can be read.
         readable: Vec<AuthorityCertificate>,
     },
-    /// It is whole.
+    /// Usable.
     Whole(Box<Authorities>),
 }
 
@@ -102,13 +102,13 @@ impl Stored {
                 for key in [CURRENT.0, NEXT.0] {
                     readable.extend(AuthorityCertificate::parse(text(key).unwrap_or_default()));
                 }
-                let why = format!("its authority is damaged: {error}");
+                let why = format!("its certificate authority is damaged: {error}");
                 Self::Damaged { why, readable }
             }
         }
     }
 
-    /// What decisions need to know of it.
+    /// Its state, as the plan of rotation sees it.
     pub fn facts(&self) -> SecretFacts {
         let facts =
             |all: &[AuthorityCertificate]| all.iter().map(|one| one.facts().clone()).collect::<Vec<Facts>>();
@@ -130,7 +130,7 @@ impl Stored {
         }
     }
 
-    /// What it holds after a step. `None` if it is not to be written.
+    /// Its contents after a step. `None` if it is not to be written.
     pub fn after(
         &self,
         step: &SecretStep,

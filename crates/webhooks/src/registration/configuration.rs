@@ -1,4 +1,4 @@
-//! The `ValidatingWebhookConfiguration` and the `MutatingWebhookConfiguration`, over what is there.
+//! Lays the wanted webhooks over an existing `ValidatingWebhookConfiguration` or `MutatingWebhookConfiguration`.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::admission::Unanswered;
 use crate::certificates::Fingerprint;
 use crate::names;
 
-/// As it is written where there is none: with the webhooks that are known to be asked about something.
+/// The configuration that is created: with the webhooks whose rules are known.
 pub(super) fn created(registration: &Registration, asks: Asks, bundle: &str) -> Value {
     let mut wanted = wanted(registration, asks, bundle);
     if let Some(webhooks) = wanted["webhooks"].as_array_mut() {
@@ -20,7 +20,7 @@ pub(super) fn created(registration: &Registration, asks: Asks, bundle: &str) -> 
     wanted
 }
 
-/// What we want of it.
+/// The wanted configuration.
 pub(super) fn wanted(registration: &Registration, asks: Asks, bundle: &str) -> Value {
     let webhooks: Vec<Value> = registration
         .webhooks(asks)
@@ -62,7 +62,8 @@ fn wanted_webhook(registration: &Registration, asks: Asks, webhook: &Webhook, bu
     wanted
 }
 
-/// As it should be, given what is there: our webhooks as we want them, without those that we no longer have; others as they are.
+/// The wanted configuration laid over the existing one: own webhooks as wanted, without those that are gone; webhooks that others added are
+/// unchanged.
 pub(super) fn overlay(wanted: &Value, observed: &Value) -> Value {
     let mut result = observed.clone();
     put_over(&wanted["metadata"]["labels"], &mut result["metadata"]["labels"]);
@@ -90,7 +91,7 @@ pub(super) fn overlay(wanted: &Value, observed: &Value) -> Value {
     result
 }
 
-/// Whether it is known what a webhook is asked about.
+/// Whether the rules of a webhook are known.
 fn has_rules(webhook: &Value) -> bool {
     !webhook["rules"].is_null()
 }

@@ -1,4 +1,4 @@
-//! A CRD of ours, over what is there.
+//! Lays a CRD of Cambium over the existing one.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::plan::{named, put_over};
 use crate::certificates::{Fingerprint, bundle_ids};
 use crate::names;
 
-/// As it is written where there is none.
+/// The CRD that is created.
 pub(super) fn wanted(registration: &Registration, crd: &Committed, bundle: &str) -> Value {
     let config = registration.reach.client_config("/convert", bundle);
     let mut crd = json!(with_conversion(crd.read(), config));
@@ -21,7 +21,8 @@ pub(super) fn wanted(registration: &Registration, crd: &Committed, bundle: &str)
     crd
 }
 
-/// As it should be, given what is there. Schemas that a newer program wrote are left to it.
+/// The wanted CRD laid over the existing one. Schemas that a newer release wrote are unchanged: during an upgrade, replicas of two releases run at
+/// once.
 pub(super) fn overlay(wanted: &Value, observed: &Value) -> Value {
     let mut result = observed.clone();
     put_over(&wanted["metadata"]["labels"], &mut result["metadata"]["labels"]);
@@ -41,7 +42,7 @@ pub(super) fn overlay(wanted: &Value, observed: &Value) -> Value {
     result
 }
 
-/// Our versions as we want them, in the order in which they are; then those that are missing. Versions that we do not know stay.
+/// Own versions as wanted, in their existing order; then missing ones. Unknown versions are unchanged: a newer release may have added them.
 fn versions(wanted: &Value, observed: &Value) -> Value {
     let there = observed.as_array().cloned().unwrap_or_default();
     let mut all: Vec<Value> = there

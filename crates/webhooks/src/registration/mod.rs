@@ -1,13 +1,13 @@
-//! Telling the API server where we are: CRDs that name us as their converter, a `ValidatingWebhookConfiguration` and a
+//! Registers the webhooks with the API server: CRDs with a conversion webhook, a `ValidatingWebhookConfiguration` and a
 //! `MutatingWebhookConfiguration`.
 //!
 //! What we want is laid over what is there, field by field, and written only if that changes something ([`plan`]). What others wrote beside
 //! our fields stays. An object that was changed since it was read is not written: it is read again.
 
+mod client_config;
 mod configuration;
 mod crd;
 mod plan;
-mod reach;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use serde_json::Value;
 use crate::admission::Unanswered;
 use crate::certificates::Fingerprint;
 
+pub use client_config::{Reach, ReachError};
 pub use plan::{Write, plan};
-pub use reach::{Reach, ReachError};
 
 /// All that should be registered.
 #[derive(Clone)]
@@ -42,12 +42,12 @@ pub struct Registration {
     pub namespace_selector: Option<LabelSelector>,
 }
 
-/// Whom a webhook configuration asks.
+/// The kind of a webhook configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asks {
-    /// Those who refuse objects.
+    /// `ValidatingWebhookConfiguration`.
     Validators,
-    /// Those who change objects.
+    /// `MutatingWebhookConfiguration`.
     Mutators,
 }
 
@@ -66,7 +66,7 @@ impl Asks {
         }
     }
 
-    /// What the paths of its webhooks begin with.
+    /// The path prefix of its webhooks.
     pub(crate) fn path(self) -> &'static str {
         match self {
             Self::Validators => "/admit/",
@@ -82,11 +82,11 @@ pub struct Webhook {
     pub name: String,
     /// The last part of its URL.
     pub path: String,
-    /// What it is asked about. Nothing: as it is registered, if it is.
+    /// Its rules. Nothing: as they are registered, if they are.
     pub rules: Option<Vec<RuleWithOperations>>,
-    /// What must hold for it to be asked.
+    /// Its match conditions.
     pub conditions: Vec<MatchCondition>,
-    /// What becomes of a write while nobody answers.
+    /// Its failure policy.
     pub unanswered: Unanswered,
 }
 

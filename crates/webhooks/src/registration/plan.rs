@@ -1,4 +1,4 @@
-//! What is there, what should be there, and whether that is a difference.
+//! The plan of a registration: compares an existing object with the wanted one.
 
 use serde_json::Value;
 

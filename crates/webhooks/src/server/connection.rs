@@ -1,4 +1,4 @@
-//! One connection, from the handshake to its end.
+//! Serves one connection, from the TLS handshake to its end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

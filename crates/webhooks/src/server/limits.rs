@@ -1,4 +1,4 @@
-//! How much, and for how long.
+//! Limits of the server: connections, sizes and timeouts.
 
 use std::time::Duration;
 

@@ -154,7 +154,7 @@ impl Accepting {
                     Ok((stream, _)) => (place, stream),
                     Err(error) => {
                         // Out of file descriptors, most likely: give others the time to close theirs.
-                        tracing::warn!(%error, "a connection could not be accepted");
+                        tracing::warn!(%error, "failed to accept a connection");
                         tokio::time::sleep(Duration::from_millis(50)).await;
                         continue;
                     }

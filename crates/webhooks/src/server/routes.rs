@@ -1,4 +1,4 @@
-//! From a request to its answer.
+//! Routes requests to conversion, validators and mutators.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -113,7 +113,7 @@ impl Routes {
             ("/convert", ..) => self.convert(request).await,
             (_, Some(hook), _) => match self.validators.get(hook) {
                 Some(_) if request.method() != Method::POST => return not_allowed("POST"),
-                Some(validator) => self.admit(validator.clone(), request).await,
+                Some(validator) => self.validate(validator.clone(), request).await,
                 None => Err(nothing_at(&path)),
             },
             (_, _, Some(hook)) => match self.mutators.get(hook) {
@@ -150,7 +150,7 @@ impl Routes {
         done.unwrap_or_else(|error| Err(Refusal(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())))
     }
 
-    async fn admit<B>(&self, validator: Arc<dyn Validator>, request: Request<B>) -> Result<Value, Refusal>
+    async fn validate<B>(&self, validator: Arc<dyn Validator>, request: Request<B>) -> Result<Value, Refusal>
     where
         B: http_body::Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -259,7 +259,7 @@ fn is_json(headers: &HeaderMap) -> Result<(), Refusal> {
 }
 
 fn nothing_at(path: &str) -> Refusal {
-    Refusal(StatusCode::NOT_FOUND, format!("there is nothing at {path}"))
+    Refusal(StatusCode::NOT_FOUND, format!("no webhook is served at {path}"))
 }
 
 fn not_allowed(allowed: &'static str) -> Answer {

@@ -341,7 +341,7 @@ async fn a_damaged_secret_is_replaced_and_somebody_is_told() -> Result<()> {
         Ok(found.next().map(|event| event["note"].clone()))
     })
     .await?;
-    let expected = "Made a new certificate authority: the Secret could not be used, its authority is damaged: \
+    let expected = "Replaced the certificate authority: the Secret was unusable: its certificate authority is damaged: \
         its key is not a private key in PEM";
     assert_eq!(note, expected);
 
@@ -384,7 +384,7 @@ async fn a_secret_that_cannot_be_used_is_left_alone_in_words() -> Result<()> {
         .to_string();
     let namespace = &stage.namespace;
     let expected = format!(
-        "failed to use the Secret {namespace}/cambium-webhooks: it is not ours: remove it, or choose another name"
+        "failed to use the Secret {namespace}/cambium-webhooks: it was not created by Cambium: delete it, or configure another name"
     );
     assert_eq!(refused, expected);
     let read = stage.raw.get(&format!("{path}/cambium-webhooks")).await?;
@@ -441,6 +441,6 @@ async fn an_authority_that_expired_is_replaced_at_the_next_start() -> Result<()>
         .err()
         .context("it must not start")?
         .to_string();
-    assert!(early.contains("compare the clocks"), "{early}");
+    assert!(early.contains("check the clocks"), "{early}");
     Ok(())
 }

@@ -142,8 +142,8 @@ async fn a_validator_is_heard_by_the_client() -> Result<()> {
     let panics = annotated("v1beta1", "panics", json!({"panic": ""}));
     let answer = stage.create(&panics).await?;
     let message = format!(
-        "admission webhook \"{webhook}\" denied the request: the validator \"as-annotated\" failed and cannot say whether this is right; \
-         its log says why"
+        "admission webhook \"{webhook}\" denied the request: the validator \"as-annotated\" failed; \
+         the log of the manager has the reason"
     );
     assert_eq!((answer.code, answer.message()), (500, &*message));
     assert_eq!(
@@ -219,7 +219,7 @@ async fn a_validator_that_does_not_decide_is_a_no_in_words() -> Result<()> {
     object["metadata"]["annotations"] = json!({"hang": ""});
     let answer = stage.create(&object).await?;
     let message = "admission webhook \"as-annotated.webhooks.cambium.dev\" denied the request: \
-        the validator \"as-annotated\" did not decide within 100ms; try again";
+        the validator \"as-annotated\" timed out after 100ms; try again";
     assert_eq!(
         (answer.code, answer.reason(), answer.message()),
         (500, "InternalError", message)

@@ -116,7 +116,7 @@ impl World {
         self.replicas[replica].places = Some(self.places.iter().map(|place| place.bundle.clone()).collect());
     }
 
-    /// Only after the places: the order that the keeper keeps.
+    /// Only after the places: the order that the reconciler keeps.
     fn look_at_secret(&mut self, replica: usize) {
         if self.replicas[replica].places.is_some() {
             self.replicas[replica].secret = Some((self.now, self.secret.clone()));

@@ -238,12 +238,12 @@ async fn a_mutator_answers_with_a_patch_or_a_denial() -> Result<()> {
         (
             "panic",
             500,
-            "the mutator \"signs\" failed and cannot say whether this is right; its log says why",
+            "the mutator \"signs\" failed; the log of the manager has the reason",
         ),
         (
             "hang",
             500,
-            "the mutator \"signs\" did not decide within 100ms; try again",
+            "the mutator \"signs\" timed out after 100ms; try again",
         ),
     ] {
         let answer = ask(annotated(told, "not you")).await?;
@@ -337,16 +337,16 @@ async fn what_is_no_review_is_refused_in_words() -> Result<()> {
     let cases = [
         (request("GET", "/healthz", json, ""), 200, "ok"),
         (request("POST", "/healthz", json, ""), 405, "GET, HEAD"),
-        (request("GET", "/", json, ""), 404, "nothing at /"),
+        (request("GET", "/", json, ""), 404, "served at /"),
         (
             request("POST", "/convert/", json, &good),
             404,
-            "nothing at /convert/",
+            "served at /convert/",
         ),
         (
             request("POST", "/admit/nobody", json, &good),
             404,
-            "nothing at /admit/nobody",
+            "served at /admit/nobody",
         ),
         (request("GET", "/convert", json, ""), 405, "POST"),
         (request("GET", admit, json, ""), 405, "POST"),
@@ -535,8 +535,8 @@ async fn a_panic_is_an_answer_about_one_object() -> Result<()> {
     );
 
     for (annotation, code, text) in [
-        ("panic", 500, "its log says why"),
-        ("hang", 500, "did not decide within 100ms"),
+        ("panic", 500, "the log of the manager has the reason"),
+        ("hang", 500, "timed out after 100ms"),
     ] {
         let object = annotated(annotation, "");
         let answer = play

@@ -1,4 +1,4 @@
-//! The least and the most that something may have.
+//! Checks resources against `min`, `max` and `maxLimitRequestRatio` of a LimitRange.
 
 use cambium_builtin::{Amounts, Basis, Quantity, pod_limits, pod_requests};
 use serde_json::Value;
@@ -6,14 +6,14 @@ use serde_json::Value;
 use super::about;
 use crate::object;
 
-/// What something asks for, and what it is called.
+/// The requests and limits of an item, and its type as messages name it.
 struct Asked<'a> {
     kind: &'a str,
     requests: Amounts,
     limits: Amounts,
 }
 
-/// What a pod asks for beyond a range.
+/// The violations of a LimitRange by a pod.
 pub(super) fn of_pod(range: &Value, pod: &Value) -> Vec<String> {
     let mut problems = Vec::new();
     for limit in about(range, "Container") {
@@ -41,7 +41,7 @@ pub(super) fn of_pod(range: &Value, pod: &Value) -> Vec<String> {
     problems
 }
 
-/// What a claim asks for beyond a range; it has requests only.
+/// The violations of a LimitRange by a claim, which has requests only.
 pub(super) fn of_claim(range: &Value, claim: &Value) -> Vec<String> {
     let mut problems = Vec::new();
     for limit in about(range, "PersistentVolumeClaim") {
@@ -60,7 +60,7 @@ pub(super) fn of_claim(range: &Value, claim: &Value) -> Vec<String> {
     problems
 }
 
-/// Several problems as one, each told once.
+/// Joins messages as Go's `Aggregate` prints them, without duplicates.
 pub(super) fn joined(problems: Vec<String>) -> Option<String> {
     let mut told: Vec<String> = Vec::new();
     for problem in problems {

@@ -1,14 +1,14 @@
-//! What containers get when they ask for nothing.
+//! Defaults of a LimitRange for containers.
 
 use serde_json::{Map, Value, json};
 
 use super::about;
 use crate::object;
 
-/// Tells whoever reads a pod what it did not ask for.
+/// Lists the defaults that were set, for people who read the pod.
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 
-/// Fills in what the containers of a pod left open, and says so in an annotation.
+/// Sets default requests and limits of containers, and lists them in an annotation.
 pub(super) fn fill_in(range: &Value, pod: &mut Value) {
     let (limits, requests) = (merged(range, "default"), merged(range, "defaultRequest"));
     let mut told = Vec::new();
@@ -40,7 +40,7 @@ fn merged(range: &Value, list: &str) -> Map<String, Value> {
         .collect()
 }
 
-/// Adds what is missing; answers with its names.
+/// Adds the amounts that are missing; returns their names.
 fn fill(container: &mut Value, list: &str, amounts: &Map<String, Value>) -> Vec<String> {
     let mut set = Vec::new();
     for (name, amount) in amounts {

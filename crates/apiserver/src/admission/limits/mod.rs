@@ -1,8 +1,9 @@
-//! LimitRanges: what containers, pods and claims get when they ask for nothing, and the least and most they may have.
+//! `LimitRanger`: default requests and limits of containers, and bounds for containers, pods and claims.
 
 mod bounds;
 mod defaults;
 
+use cambium_builtin::{AdmissionPlugin, LimitedAs};
 use serde_json::Value;
 
 use super::{Attributes, Operation};
@@ -10,24 +11,24 @@ use crate::object;
 use crate::server::Server;
 use crate::status::{Result, Status};
 
-/// Fills in what the containers of a pod left open.
+/// Sets the default requests and limits of a pod's containers.
 pub(super) fn fill_in(server: &Server, attributes: &Attributes<'_>, object: &mut Value) {
-    if attributes.is("", "pods") && concerns(attributes) {
+    if limited_as(attributes) == Some(LimitedAs::Pod) {
         for range in ranges(server, attributes) {
             defaults::fill_in(&range, object);
         }
     }
 }
 
-/// Refuses what is below the least or above the most.
+/// Denies resources outside the bounds of a LimitRange.
 pub(super) fn check(server: &Server, attributes: &Attributes<'_>, object: Option<&Value>) -> Result<()> {
-    let Some(object) = object.filter(|_| concerns(attributes)) else {
+    let (Some(object), Some(limited_as)) = (object, limited_as(attributes)) else {
         return Ok(());
     };
     for range in ranges(server, attributes) {
-        let problems = match attributes.is("", "pods") {
-            true => bounds::of_pod(&range, object),
-            false => bounds::of_claim(&range, object),
+        let problems = match limited_as {
+            LimitedAs::Pod => bounds::of_pod(&range, object),
+            LimitedAs::PersistentVolumeClaim => bounds::of_claim(&range, object),
         };
         if let Some(why) = bounds::joined(problems) {
             let resource = attributes.resource;
@@ -42,18 +43,23 @@ pub(super) fn check(server: &Server, attributes: &Attributes<'_>, object: Option
     Ok(())
 }
 
-/// A pod's containers never change but through `resize`.
-fn concerns(attributes: &Attributes<'_>) -> bool {
-    let is_going = attributes.old.is_some_and(object::is_deleting);
-    let is_pod = attributes.is("", "pods");
-    let is_claim = attributes.is("", "persistentvolumeclaims");
-    !is_going
-        && match (attributes.operation, attributes.subresource) {
-            (Operation::Create, "") => is_pod || is_claim,
-            (Operation::Update, "") => is_claim,
-            (Operation::Update, "resize") => is_pod,
-            _ => false,
-        }
+/// The type of limits that applies to this write, if any.
+fn limited_as(attributes: &Attributes<'_>) -> Option<LimitedAs> {
+    let limited_as = [LimitedAs::Pod, LimitedAs::PersistentVolumeClaim]
+        .into_iter()
+        .find(|limited| attributes.concerns(AdmissionPlugin::LimitRanger(*limited)))?;
+    // An object that is being deleted must stay writable, or its finalizers could never be removed.
+    if attributes.old.is_some_and(object::is_deleting) {
+        return None;
+    }
+    let is_bounded = match (attributes.operation, attributes.subresource) {
+        (Operation::Create, "") => true,
+        // The resources of a pod change through `resize` alone, and those of a claim by a plain update.
+        (Operation::Update, "") => limited_as == LimitedAs::PersistentVolumeClaim,
+        (Operation::Update, "resize") => limited_as == LimitedAs::Pod,
+        _ => false,
+    };
+    is_bounded.then_some(limited_as)
 }
 
 fn ranges(server: &Server, attributes: &Attributes<'_>) -> Vec<Value> {
@@ -62,7 +68,7 @@ fn ranges(server: &Server, attributes: &Attributes<'_>) -> Vec<Value> {
     entries.iter().map(|entry| entry.value()).collect()
 }
 
-/// The limits of a range that are about something.
+/// The limits of a LimitRange with this `type`.
 fn about<'v>(range: &'v Value, kind: &'v str) -> impl Iterator<Item = &'v Value> {
     let limits = object::at(range, "spec.limits").and_then(Value::as_array);
     limits

@@ -1,10 +1,10 @@
-//! A configuration on top of an object.
+//! `applyConfiguration` of mutating policies: merges a configuration into an object.
 
 use cambium_apply::typed::{Duplicates, Type, atomics, merge, validate};
 use cambium_schema::{JsonType, ListType, Schema};
 use serde_json::{Value, json};
 
-/// The object with a configuration on top of it, which may set no part of what merges only as a whole.
+/// Merges a configuration into the object, as server-side apply does; it may not set parts of atomic fields.
 pub(super) fn apply(schema: &Schema, object: &Value, mut configuration: Value) -> Result<Value, String> {
     let ty = Type::object(schema);
     complete_keys(schema, &mut configuration);
@@ -27,8 +27,8 @@ pub(super) fn apply(schema: &Schema, object: &Value, mut configuration: Value) -
     merge(ty, object, &configuration).map_err(|why| format!("failed to merge patch: {why}"))
 }
 
-/// Fills in the keys of list items of built-in types: a container port without `protocol` is the TCP one, and a key
-/// without a default is nothing in particular.
+/// Defaults the keys of map-list items of built-in types (a container port without `protocol` is TCP); a key without a
+/// default gets its zero value.
 fn complete_keys(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! Policies and their bindings, read and compiled.
+//! A cache of admission policies and their bindings, compiled.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,20 +14,20 @@ use crate::object::{self, items, text};
 use crate::server::Server;
 use crate::store::Entry;
 
-/// The policies of a server that are bound, compiled again only when they change.
+/// The bound policies of a server; each is compiled again only when it changes.
 #[derive(Default)]
 pub(crate) struct Policies {
     validating: Cached<validation::Rules>,
     mutating: Cached<mutation::Mutations>,
 }
 
-/// A policy with all that binds it.
+/// A policy and its bindings.
 pub(super) struct Bound<R> {
     pub(super) policy: Arc<Policy<R>>,
     pub(super) bindings: Vec<Binding>,
 }
 
-/// A policy, compiled.
+/// A compiled policy.
 pub(super) struct Policy<R> {
     pub(super) name: String,
     pub(super) criteria: Criteria,
@@ -38,16 +38,16 @@ pub(super) struct Policy<R> {
     pub(super) rules: R,
 }
 
-/// Where a policy is in force.
+/// A binding: where a policy applies.
 pub(super) struct Binding {
     pub(super) name: String,
     pub(super) criteria: Option<Criteria>,
     pub(super) params: Option<ParamRef>,
-    /// What is done about a violation.
+    /// `validationActions`: `Deny`, `Warn`, `Audit`.
     pub(super) actions: Vec<String>,
 }
 
-/// The part of a policy that is its own.
+/// The part that differs between validating and mutating policies.
 pub(super) trait Compile: Sized {
     fn compile(spec: &Value, compiler: &Compiler) -> Self;
 }
@@ -67,9 +67,9 @@ impl Policies {
 struct Cached<R>(Mutex<State<R>>);
 
 struct State<R> {
-    /// The revisions of policies and bindings that this was made from.
+    /// The revisions of policies and bindings that this was built from.
     seen: [u64; 2],
-    /// By name, with the revision that was compiled.
+    /// Compiled policies by name, with the revision that was compiled.
     compiled: HashMap<Arc<str>, (u64, Arc<Policy<R>>)>,
     bound: Arc<Vec<Bound<R>>>,
 }
@@ -102,7 +102,7 @@ impl<R: Compile> Cached<R> {
 }
 
 impl<R: Compile> State<R> {
-    /// Puts policies and bindings together; a policy that is not bound does nothing, and is not compiled.
+    /// Joins policies with their bindings; a policy without a binding has no effect and is not compiled.
     fn build(&mut self, policies: &[Arc<Entry>], bindings: &[Arc<Entry>]) {
         let mut by_policy: HashMap<String, Vec<Binding>> = HashMap::new();
         for entry in bindings {
@@ -139,7 +139,7 @@ fn binding(value: &Value) -> (String, Binding) {
     (text(spec, "policyName").to_owned(), binding)
 }
 
-/// Compiles a policy. Whatever does not compile is an error of every request that the policy is for.
+/// Compiles a policy. An expression that does not compile is an error of every request that the policy matches.
 pub(super) fn policy<R: Compile>(value: &Value) -> Policy<R> {
     let spec = &value["spec"];
     let param_kind = spec.get("paramKind").map(ParamKind::read);
@@ -148,7 +148,7 @@ pub(super) fn policy<R: Compile>(value: &Value) -> Policy<R> {
         None => Params::Absent,
     });
     for variable in items(spec, "variables") {
-        // What is wrong with a variable is said by whoever mentions it.
+        // The error of a variable is reported by expressions that reference it.
         let _ = compiler.add_variable(text(variable, "name"), text(variable, "expression"));
     }
     let conditions = items(spec, "matchConditions");

@@ -1,4 +1,4 @@
-//! JSON patches that policies make, carried out with the words of the API server.
+//! JSON patches of mutating policies, applied with the API server's error messages.
 
 use cambium_cel::policies::PatchOperation;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::object;
 use crate::wire::BODY_LIMIT;
 
-/// The object that a patch makes of another. One whose test fails changes nothing.
+/// Applies a patch to an object. A patch whose `test` fails changes nothing.
 pub(super) fn apply(original: &Value, operations: &[PatchOperation]) -> Result<Value, String> {
     let mut object = original.clone();
     let mut copied = 0;
@@ -40,7 +40,7 @@ impl From<String> for Failure {
     }
 }
 
-/// Carries out one operation; says how much it copied.
+/// Applies one operation; returns the number of bytes copied, which are limited.
 fn carry_out(object: &mut Value, operation: &PatchOperation) -> Result<usize, Failure> {
     let PatchOperation { op, path, .. } = operation;
     let value = || operation.value.clone().unwrap_or(Value::Null);
@@ -119,7 +119,7 @@ fn relocate(object: &mut Value, operation: &PatchOperation) -> Result<usize, Fai
     Ok(size)
 }
 
-/// What holds the last step of a path, and that step.
+/// The container of the last step of a path, and that step.
 fn find<'v>(object: &'v mut Value, path: &str) -> Option<(&'v mut Value, String)> {
     let (parents, last) = path.rsplit_once('/')?;
     let mut place = object;
@@ -141,7 +141,7 @@ fn unescaped(step: &str) -> String {
     step.replace("~1", "/").replace("~0", "~")
 }
 
-/// Of an object, what is not there is nothing.
+/// The value of a key; a missing key of an object is `None`, a bad index of a list an error.
 fn get(place: &Value, key: &str) -> Result<Option<Value>, String> {
     match place {
         Value::Array(items) => index(key, items.len()).map(|index| items.get(index).cloned()),
@@ -183,7 +183,7 @@ fn remove(place: &mut Value, key: &str) -> Result<(), String> {
     }
 }
 
-/// A place in a list of so many; negative ones count from the end.
+/// An index of a list; negative ones count from the end.
 fn index(key: &str, length: usize) -> Result<usize, String> {
     let Ok(number) = key.parse::<i64>() else {
         return Err(format!("strconv.Atoi: parsing {key:?}: invalid syntax"));

@@ -1,13 +1,13 @@
-//! Admission by rule: ValidatingAdmissionPolicy and MutatingAdmissionPolicy, with their bindings.
+//! ValidatingAdmissionPolicy and MutatingAdmissionPolicy, with their bindings.
 //!
 //! ```text
-//! index       policies and bindings, compiled once per version of a policy
-//! selection   which of them a request concerns, and with which parameters
-//! validating  what they refuse
-//! mutating    what they change: apply and json_patch
+//! index       policies and bindings, compiled once per revision of a policy
+//! selection   which of them match a request, and with which parameters
+//! validating  evaluates validations, denies requests
+//! mutating    evaluates mutations: apply and json_patch
 //! ```
 //!
-//! Policies and their bindings are out of the reach of policies, or nobody could mend a wrong one.
+//! Policies do not apply to policies and bindings, or nobody could repair a wrong one.
 
 mod apply;
 mod index;
@@ -19,6 +19,8 @@ mod selection;
 mod validating;
 mod validation;
 
+use cambium_builtin::DynamicAdmission;
+
 use crate::registry::Served;
 use crate::server::Server;
 
@@ -26,22 +28,12 @@ pub(crate) use index::Policies;
 pub(super) use mutating::{mutate, mutate_again};
 pub(super) use validating::validate;
 
-/// Whether there is any mutating policy that is bound.
+/// Whether any mutating policy is bound.
 pub(super) fn any_mutating(server: &Server) -> bool {
     !server.policies.mutating(server).is_empty()
 }
 
-/// What policies do not apply to: themselves, and questions that are not stored.
+/// Policies do not apply to themselves, nor to reviews, which are never stored.
 fn is_exempt(resource: &Served) -> bool {
-    match &*resource.group {
-        "admissionregistration.k8s.io" => matches!(
-            &*resource.plural,
-            "mutatingadmissionpolicies"
-                | "mutatingadmissionpolicybindings"
-                | "validatingadmissionpolicies"
-                | "validatingadmissionpolicybindings"
-        ),
-        "authentication.k8s.io" | "authorization.k8s.io" => true,
-        _ => false,
-    }
+    resource.strategy().dynamic_admission == DynamicAdmission::Exempt
 }

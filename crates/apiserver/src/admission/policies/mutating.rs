@@ -1,4 +1,4 @@
-//! What mutating policies change.
+//! Runs mutating admission policies.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,33 +10,33 @@ use super::index::Bound;
 use super::mutation::{Mutation, Mutations};
 use super::selection::{self, Selected};
 use super::validating::{because, forbidden};
-use crate::admission::authorizer::Asker;
+use crate::admission::authorizer::UserAuthorizer;
 use crate::admission::{Attributes, Operation};
-use crate::expensive::{self, Effort};
+use crate::blocking::{self, Effort};
 use crate::object;
 use crate::registry::{Origin, Served};
 use crate::server::Server;
 use crate::status::{Result, Status};
 
-/// What the first round leaves to the second.
+/// The state that the first round of policies leaves for reinvocation.
 #[derive(Default)]
 pub(in crate::admission) struct Applied {
     bound: Arc<Vec<Bound<Mutations>>>,
-    /// Those that want to see what others changed after them: policy, binding, parameters.
+    /// Policies with `reinvocationPolicy: IfNeeded`: policy, binding, parameters.
     again: HashSet<[String; 3]>,
-    /// Whether any policy had its say.
+    /// Whether any policy was applied.
     any: bool,
     after: Option<Value>,
 }
 
-/// Lets every mutating policy change the object.
+/// Applies every matching mutating policy.
 pub(in crate::admission) async fn mutate(
     server: &Server,
     attributes: &Attributes<'_>,
     object: Option<Value>,
 ) -> Result<(Option<Value>, Applied)> {
     let bound = server.policies.mutating(server);
-    // There is nothing to change about what is deleted.
+    // A deletion cannot be mutated.
     let idle = bound.is_empty()
         || super::is_exempt(attributes.resource)
         || attributes.operation == Operation::Delete;
@@ -55,7 +55,7 @@ pub(in crate::admission) async fn mutate(
     Ok((Some(round.object), applied))
 }
 
-/// Lets those who asked for it change the object once more, if anything was changed.
+/// Reinvokes policies with `reinvocationPolicy: IfNeeded`, if the object was changed after them.
 pub(in crate::admission) async fn mutate_again(
     server: &Server,
     attributes: &Attributes<'_>,
@@ -80,7 +80,7 @@ struct Round<'a, 'r> {
     object: Value,
     again: HashSet<[String; 3]>,
     any: bool,
-    /// What policies that fail closed could not do.
+    /// Errors of policies with `failurePolicy: Fail`.
     problems: Vec<String>,
 }
 
@@ -134,7 +134,7 @@ impl<'a, 'r> Round<'a, 'r> {
         Err(status.with_causes(misconfigured.into_iter().map(because).collect()))
     }
 
-    /// Carries out the mutations of one policy, in order; what fails is passed over.
+    /// Applies the mutations of one policy in order; a mutation that fails is skipped.
     async fn apply(
         &mut self,
         selected: &Selected<'_, Mutations>,
@@ -160,7 +160,7 @@ impl<'a, 'r> Round<'a, 'r> {
         let shape: &Served = shape.as_deref().unwrap_or(resource);
         let request = selection::request(attributes, invocation);
         let namespace = selection::namespace(server, attributes);
-        let asker = Asker::of(server, attributes.user);
+        let asker = UserAuthorizer::of(server, attributes.user);
         let inputs = Inputs {
             object: None,
             old_object: old.as_ref(),
@@ -191,7 +191,7 @@ impl<'a, 'r> Round<'a, 'r> {
                 ..inputs
             };
             let objects = [inputs.object, inputs.old_object, inputs.params];
-            let changed = expensive::evaluate(Effort::BySize, &objects, || {
+            let changed = blocking::evaluate(Effort::BySize, &objects, || {
                 mutation.carry_out(&policy.variables, &inputs, shape.schema(), &seen)
             });
             match changed.map(|changed| fit(shape, mutation, &seen, changed)) {
@@ -219,7 +219,7 @@ fn denied(policy: &str, binding: &str, why: &str) -> String {
     format!("policy '{policy}' with binding '{binding}' denied request: {why}")
 }
 
-/// What a mutation made of an object must still be one of its kind.
+/// Checks that the mutated object still decodes as its kind.
 fn fit(shape: &Served, mutation: &Mutation, before: &Value, mut object: Value) -> Result<Value> {
     for field in ["apiVersion", "kind"] {
         if object.get(field) != before.get(field) {

@@ -1,4 +1,4 @@
-//! The mutations of a mutating policy.
+//! Compiled mutations of a mutating policy.
 
 use cambium_cel::RULES_BUDGET;
 use cambium_cel::policies::{Compiler, Expression, Inputs, Outcome, Purpose, Run, Variables};
@@ -9,14 +9,14 @@ use super::index::Compile;
 use super::{apply, json_patch};
 use crate::object::{items, text};
 
-/// What a mutating policy does.
+/// The mutations of a policy, in order.
 pub(super) struct Mutations {
     pub(super) all: Vec<Mutation>,
-    /// Whether it wants to see once more what others changed after it.
+    /// `reinvocationPolicy: IfNeeded`.
     pub(super) reinvokes: bool,
 }
 
-/// One change.
+/// One mutation.
 pub(super) enum Mutation {
     Apply(Expression),
     JsonPatch(Expression),
@@ -41,7 +41,7 @@ impl Compile for Mutations {
 }
 
 impl Mutation {
-    /// The object as it is after the change.
+    /// The object after the mutation.
     pub(super) fn carry_out(
         &self,
         variables: &Variables,

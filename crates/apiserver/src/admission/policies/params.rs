@@ -1,4 +1,4 @@
-//! The parameters of a policy: objects that its bindings name.
+//! Parameters of policies: `paramKind` and the `paramRef` of bindings.
 
 use serde_json::Value;
 
@@ -8,19 +8,19 @@ use crate::registry::Served;
 use crate::selector::LabelSelector;
 use crate::server::Server;
 
-/// Of which kind parameters are.
+/// `paramKind`.
 pub(super) struct ParamKind {
     group: String,
     version: String,
     kind: String,
 }
 
-/// Which of them a binding means.
+/// `paramRef`.
 pub(super) struct ParamRef {
     name: String,
     namespace: String,
     selector: Option<LabelSelector>,
-    /// Whether a request is refused when there is none.
+    /// `parameterNotFoundAction: Deny`.
     required: bool,
 }
 
@@ -58,7 +58,7 @@ impl ParamRef {
         }
     }
 
-    /// The objects that are meant, for a request in this namespace.
+    /// The parameter objects for a request in this namespace.
     pub(super) async fn collect(
         &self,
         server: &Server,

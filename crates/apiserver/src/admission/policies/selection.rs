@@ -1,4 +1,4 @@
-//! Which policies a request concerns, through which bindings, with which parameters.
+//! Selects the policies that match a request, with their bindings and parameters.
 
 use cambium_cel::conditions::Matched;
 use cambium_cel::policies::Inputs;
@@ -7,28 +7,28 @@ use serde_json::Value;
 use super::index::{Binding, Bound, Policy};
 use crate::admission::matching::{Criteria, Invocation};
 use crate::admission::{Attributes, webhooks};
-use crate::expensive::{self, Effort};
+use crate::blocking::{self, Effort};
 use crate::object;
 use crate::server::Server;
 
-/// A policy that a request concerns.
+/// A policy that matches a request.
 pub(super) struct Selected<'p, R> {
     pub(super) policy: &'p Policy<R>,
     pub(super) binding: &'p Binding,
     pub(super) invocation: Invocation,
-    /// What it is evaluated with, one after the other; once without, if it has no parameters.
+    /// The parameters that it is evaluated with in turn; a single `None` if it has no `paramKind`.
     pub(super) params: Vec<Option<Value>>,
 }
 
-/// A policy or a binding that cannot be used as it is.
+/// A policy or binding that is misconfigured.
 pub(super) struct Misconfigured<'p, R> {
     pub(super) policy: &'p Policy<R>,
-    /// Nothing, if the policy itself is wrong.
+    /// `None` if the policy itself is wrong.
     pub(super) binding: Option<&'p Binding>,
     pub(super) message: String,
 }
 
-/// Selects what concerns a request; what is wrong comes in the order in which it is met.
+/// Selects the matching policies; misconfigurations are reported in the order in which they are found.
 pub(super) async fn select<'p, R>(
     server: &Server,
     attributes: &Attributes<'_>,
@@ -86,12 +86,12 @@ pub(super) async fn select<'p, R>(
     all
 }
 
-/// The request, as expressions see it.
+/// The `request` variable of expressions.
 pub(super) fn request(attributes: &Attributes<'_>, invocation: &Invocation) -> Value {
     webhooks::request(attributes, invocation, "", None, None)
 }
 
-/// The namespace of the request's object, as expressions see it.
+/// The `namespaceObject` variable of expressions.
 pub(super) fn namespace(server: &Server, attributes: &Attributes<'_>) -> Option<Value> {
     let namespaced = attributes.resource.namespaced && !attributes.namespace.is_empty();
     let bucket = server.store.bucket(&server.namespaces);
@@ -104,13 +104,13 @@ pub(super) fn namespace(server: &Server, attributes: &Attributes<'_>) -> Option<
     Some(namespace)
 }
 
-/// Whether the policy's own conditions are met; an error is for its failure policy.
+/// Whether the policy's `matchConditions` hold; an error is subject to its `failurePolicy`.
 pub(super) fn meets<R>(policy: &Policy<R>, inputs: &Inputs<'_>) -> Result<bool, String> {
     let Some(conditions) = &policy.conditions else {
         return Ok(true);
     };
     let objects = [inputs.object, inputs.old_object, inputs.params];
-    let matched = expensive::evaluate(Effort::BySize, &objects, || {
+    let matched = blocking::evaluate(Effort::BySize, &objects, || {
         conditions.matches(&policy.variables, inputs)
     });
     match matched {

@@ -1,4 +1,4 @@
-//! What validating policies refuse.
+//! Runs validating admission policies.
 
 use cambium_cel::policies::Inputs;
 use http::StatusCode;
@@ -8,13 +8,13 @@ use super::index::{Binding, Bound, Policy};
 use super::selection::{self, Misconfigured, Selected};
 use super::validation::{Denial, DenialCause, Rules};
 use crate::admission::Attributes;
-use crate::admission::authorizer::Asker;
-use crate::expensive::{self, Effort};
+use crate::admission::authorizer::UserAuthorizer;
+use crate::blocking::{self, Effort};
 use crate::object;
 use crate::server::Server;
 use crate::status::{Cause, Result, Status};
 
-/// Lets every validating policy refuse the request.
+/// Evaluates every matching validating policy; any of them may deny the request.
 pub(in crate::admission) async fn validate(
     server: &Server,
     attributes: &Attributes<'_>,
@@ -25,6 +25,7 @@ pub(in crate::admission) async fn validate(
         return Ok(());
     }
     let denied = denials(server, attributes, object, &bound).await?;
+    // As upstream, only the first denial is reported.
     match denied.into_iter().next() {
         Some((policy, binding, denial)) => {
             let by = match binding {
@@ -85,7 +86,7 @@ async fn judge<'p>(
     );
     let request = selection::request(attributes, invocation);
     let namespace = selection::namespace(server, attributes);
-    let asker = Asker::of(server, attributes.user);
+    let asker = UserAuthorizer::of(server, attributes.user);
     for params in params {
         let inputs = Inputs {
             object: new.as_ref(),
@@ -98,12 +99,14 @@ async fn judge<'p>(
         let denials = match selection::meets(policy, &inputs) {
             Ok(true) => {
                 let objects = [inputs.object, inputs.old_object, inputs.params];
-                expensive::evaluate(Effort::BySize, &objects, || {
+                blocking::evaluate(Effort::BySize, &objects, || {
                     policy
                         .rules
                         .judge(&policy.variables, &inputs, policy.fails_closed)
                 })
             }
+            // A policy whose `matchConditions` are false does not apply; one whose conditions fail to evaluate denies, if it
+            // fails closed.
             Ok(false) => continue,
             Err(why) => vec![error(why)],
         };
@@ -130,7 +133,7 @@ fn error(message: String) -> Denial {
     }
 }
 
-/// The answer to a request that a policy refuses.
+/// The `Status` for a request that a policy denies.
 fn refusal(attributes: &Attributes<'_>, object: Option<&Value>, message: String, reason: &str) -> Status {
     let reason = if reason.is_empty() { "Invalid" } else { reason };
     let mut status = forbidden(attributes, object, &message);
@@ -144,7 +147,7 @@ fn refusal(attributes: &Attributes<'_>, object: Option<&Value>, message: String,
     status.with_causes(vec![because(message)])
 }
 
-/// A refusal about the request's object, named as far as it has a name.
+/// A `Forbidden` status about the request's object; the name may be empty on create.
 pub(super) fn forbidden(attributes: &Attributes<'_>, object: Option<&Value>, why: &str) -> Status {
     let prefix = object.map_or("", |object| object::meta_text(object, "generateName"));
     let name = match (attributes.name, prefix) {

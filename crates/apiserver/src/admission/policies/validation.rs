@@ -1,4 +1,4 @@
-//! The rules of a validating policy, and what they say about a request.
+//! Compiled validations of a validating policy, and their evaluation.
 
 use cambium_cel::policies::{Compiler, Expression, Inputs, OutOfBudget, Purpose, Run, Variables};
 use cambium_cel::{MAX_MESSAGE_BYTES, RULES_BUDGET};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::index::Compile;
 use crate::object::{items, text};
 
-/// What a validating policy says.
+/// The validations and audit annotations of a policy.
 pub(super) struct Rules {
     validations: Vec<Validation>,
     annotations: Vec<Expression>,
@@ -21,21 +21,21 @@ struct Validation {
     reason: String,
 }
 
-/// Why a request is refused.
+/// A denial: message, reason and cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Denial {
     pub(super) message: String,
-    /// The reason of the answer; empty when the policy has none.
+    /// The reason of the `Status`; empty when the policy has none.
     pub(super) reason: String,
     pub(super) cause: DenialCause,
 }
 
-/// What a binding may do about a refusal.
+/// What caused a denial, which decides whether a binding may downgrade it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DenialCause {
-    /// A validation, which a binding may turn into a warning.
+    /// A validation; the binding's `validationActions` may turn it into a warning.
     Validation,
-    /// An annotation that could not be made: always refused.
+    /// An audit annotation that failed to evaluate: always denied.
     Annotation,
 }
 
@@ -64,7 +64,7 @@ impl Compile for Rules {
 }
 
 impl Rules {
-    /// What is wrong with a request. Errors count only when the policy fails closed.
+    /// Evaluates the validations. Errors count only with `failurePolicy: Fail`.
     pub(super) fn judge(
         &self,
         variables: &Variables,
@@ -120,7 +120,7 @@ impl Rules {
         denials
     }
 
-    /// What the message expressions say, whether it is needed or not: they are paid for all the same.
+    /// Evaluates the message expressions, also of validations that pass: upstream charges their cost either way.
     fn messages(
         &self,
         variables: &Variables,

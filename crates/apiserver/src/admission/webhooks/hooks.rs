@@ -1,4 +1,4 @@
-//! Webhook configurations, parsed.
+//! A cache of webhook configurations, parsed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub(super) struct Hook {
     pub(super) review_versions: Vec<String>,
 }
 
-/// The webhooks of a server.
+/// All webhooks of the cluster.
 pub(crate) struct Hooks {
     mutating: Derived<Vec<Hook>, 1>,
     validating: Derived<Vec<Hook>, 1>,

@@ -1,21 +1,22 @@
-//! Admission by somebody else: Mutating and Validating webhook configurations.
+//! Mutating and validating admission webhooks.
 //!
 //! ```text
-//! hooks   the configurations, parsed once per change of them
-//! wants   does this webhook want this request, and in which version?
-//! review  what is asked and what the answer means
+//! hooks             the configurations, parsed once per change
+//! match_conditions  matches a request against a webhook's rules and match conditions
+//! review            sends the AdmissionReview and reads the response
 //! ```
 
 mod hooks;
+mod match_conditions;
 mod review;
-mod wants;
 
 use std::sync::Arc;
 
+use cambium_builtin::DynamicAdmission;
 use serde_json::Value;
 
 use super::{Attributes, Operation};
-use crate::registry::{Origin, Served};
+use crate::registry::Served;
 use crate::server::Server;
 use crate::status::Result;
 
@@ -24,7 +25,7 @@ pub(crate) use hooks::Hooks;
 use review::Verdict;
 pub(super) use review::request;
 
-/// Whether there is any mutating webhook.
+/// Whether any mutating webhook exists.
 pub(super) fn any_mutating(server: &Server) -> bool {
     !server.hooks.mutating().is_empty()
 }
@@ -36,7 +37,7 @@ pub(super) struct Called {
     after: Vec<(usize, Option<Value>)>,
 }
 
-/// Lets every mutating webhook change the object.
+/// Calls every matching mutating webhook, one after the other.
 pub(super) async fn mutate(
     server: &Server,
     attributes: &Attributes<'_>,
@@ -57,7 +58,7 @@ pub(super) async fn mutate(
     Ok((object, Called { hooks, after }))
 }
 
-/// Lets whoever asked for it see once more what others changed after it.
+/// Reinvokes webhooks with `reinvocationPolicy: IfNeeded` whose object was changed after them.
 pub(super) async fn mutate_again(
     server: &Server,
     attributes: &Attributes<'_>,
@@ -76,20 +77,20 @@ pub(super) async fn mutate_again(
     Ok(object)
 }
 
-/// Calls one mutating webhook, if it wants to be called; the object as it is afterwards.
+/// Calls one mutating webhook if it matches; returns the object after its patch.
 async fn call_mutating(
     server: &Server,
     attributes: &Attributes<'_>,
     hook: &Hook,
     object: &Option<Value>,
 ) -> Result<Option<Option<Value>>> {
-    let Some(invocation) = wants::wants(server, attributes, hook, object.as_ref())? else {
+    let Some(invocation) = match_conditions::match_request(server, attributes, hook, object.as_ref())? else {
         return Ok(None);
     };
     let resource = attributes.resource;
     let seen = invocation.see(server, resource, object.as_ref()).await?;
     let old = invocation.see(server, resource, attributes.old).await?;
-    let verdict = review::ask(server, attributes, hook, &invocation, seen.as_ref(), old.as_ref()).await?;
+    let verdict = review::call(server, attributes, hook, &invocation, seen.as_ref(), old.as_ref()).await?;
     let Verdict::Allowed { patch: Some(patch) } = verdict else {
         return Ok(Some(object.clone()));
     };
@@ -97,12 +98,13 @@ async fn call_mutating(
         return Ok(Some(object.clone()));
     };
     let changed = review::patched(hook, seen, &patch)?;
+    // A webhook sees the object at the version that its rules match, and its patch applies to that version.
     let mut changed = invocation.take_back(server, resource, changed).await?;
     resource.default(&mut changed);
     Ok(Some(Some(changed)))
 }
 
-/// Lets every validating webhook refuse the object.
+/// Calls every matching validating webhook, all in parallel.
 pub(super) async fn validate(
     server: &Server,
     attributes: &Attributes<'_>,
@@ -114,7 +116,7 @@ pub(super) async fn validate(
     }
     let mut asked = Vec::new();
     for hook in hooks.iter() {
-        let Some(invocation) = wants::wants(server, attributes, hook, object)? else {
+        let Some(invocation) = match_conditions::match_request(server, attributes, hook, object)? else {
             continue;
         };
         asked.push(async move {
@@ -122,18 +124,17 @@ pub(super) async fn validate(
             let old = invocation
                 .see(server, attributes.resource, attributes.old)
                 .await?;
-            review::ask(server, attributes, hook, &invocation, seen.as_ref(), old.as_ref()).await
+            review::call(server, attributes, hook, &invocation, seen.as_ref(), old.as_ref()).await
         });
     }
-    // All at once; the first refusal in order is the answer, whoever was fastest.
+    // All in parallel; the first denial in configuration order is the response, so that it is deterministic.
     for verdict in futures::future::join_all(asked).await {
         verdict?;
     }
     Ok(())
 }
 
-/// The configurations themselves are out of webhooks' reach, or nobody could mend a broken one.
+/// Webhooks are not called for what configures admission, or nobody could repair a broken configuration.
 fn is_exempt(resource: &Served) -> bool {
-    &*resource.group == "admissionregistration.k8s.io"
-        || matches!(&resource.origin, Origin::Builtin(row) if row.group == "authorization.k8s.io" || row.group == "authentication.k8s.io")
+    resource.strategy().dynamic_admission != DynamicAdmission::PoliciesAndWebhooks
 }

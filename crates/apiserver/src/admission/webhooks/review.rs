@@ -1,4 +1,4 @@
-//! What a webhook is asked, and what its answer means.
+//! AdmissionReview: the request that a webhook gets, and the reading of its response.
 
 use base64::Engine as _;
 use http::StatusCode;
@@ -10,16 +10,16 @@ use crate::admission::matching::Invocation;
 use crate::server::Server;
 use crate::status::{Result, Status};
 
-/// What came of asking.
+/// The outcome of a webhook call.
 pub(super) enum Verdict {
-    /// Go on, perhaps with a patch.
+    /// Allowed, perhaps with a patch.
     Allowed { patch: Option<Vec<u8>> },
-    /// No answer, and the webhook does not insist on one.
+    /// The call failed, and `failurePolicy` is `Ignore`.
     Ignored,
 }
 
-/// Asks one webhook. A refusal, and a failure of one that must not fail, are errors.
-pub(super) async fn ask(
+/// Calls one webhook. A denial is an error, and so is a failed call with `failurePolicy: Fail`.
+pub(super) async fn call(
     server: &Server,
     attributes: &Attributes<'_>,
     hook: &Hook,
@@ -27,6 +27,7 @@ pub(super) async fn ask(
     object: Option<&Value>,
     old: Option<&Value>,
 ) -> Result<Verdict> {
+    // As upstream, the dry run is refused rather than the webhook skipped: its answer would be missing from the result.
     if attributes.dry_run && hook.has_side_effects {
         return Err(Status::bad_request(format!(
             "admission webhook {:?} does not support dry run",
@@ -58,7 +59,7 @@ pub(super) async fn ask(
             tracing::warn!(
                 webhook = hook.name,
                 why,
-                "a webhook failed and was passed over, as its failurePolicy says"
+                "failed calling webhook; ignored because of failurePolicy: Ignore"
             );
             return Ok(Verdict::Ignored);
         }
@@ -85,7 +86,7 @@ pub(super) async fn ask(
     }
 }
 
-/// The request, as an `AdmissionRequest`.
+/// The `AdmissionRequest` of a request.
 pub(in crate::admission) fn request(
     attributes: &Attributes<'_>,
     invocation: &Invocation,
@@ -120,7 +121,7 @@ pub(in crate::admission) fn request(
     request
 }
 
-/// The options of a request, as far as there are any.
+/// The options of the request without unset fields.
 fn given(options: &Value) -> Value {
     let mut options = options.clone();
     if let Some(fields) = options.as_object_mut() {
@@ -129,7 +130,7 @@ fn given(options: &Value) -> Value {
     options
 }
 
-/// The response inside a review, checked.
+/// Checks an AdmissionReview response as upstream does.
 fn read(answer: &Value, version: &str, uid: &str) -> Result<Value, String> {
     let response = answer.get("response").filter(|response| response.is_object());
     let response = response.ok_or("webhook response was absent")?;
@@ -173,7 +174,7 @@ fn patch(hook: &Hook, response: &Value) -> Result<Option<Vec<u8>>> {
     })
 }
 
-/// The object that a webhook's patch makes of another.
+/// Applies a webhook's patch to the object.
 pub(super) fn patched(hook: &Hook, mut object: Value, patch: &[u8]) -> Result<Value> {
     let broken = |why: String| {
         Status::internal(format!(

@@ -1,11 +1,11 @@
-//! ClusterRoles that are the sum of others.
+//! Aggregated ClusterRoles.
 
 use serde_json::Value;
 
 use crate::object;
 use crate::selector::LabelSelector;
 
-/// The rules of an aggregated ClusterRole: those of the roles that its selectors choose, by name, each rule once.
+/// The rules of an aggregated ClusterRole: those of the roles that its selectors match, by name, without duplicates.
 /// `None` for a role that is not aggregated. `roles` are all ClusterRoles, in the order of their names.
 pub(crate) fn aggregate(role: &Value, roles: &[Value]) -> Option<Vec<Value>> {
     let selectors = role.get("aggregationRule")?.get("clusterRoleSelectors");

@@ -1,11 +1,11 @@
-//! Whether some rules allow all that others allow.
+//! Compares rule sets: whether some rules cover all that others allow.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Rule;
 use super::rule::covers_path;
 
-/// What `held` lacks of `wanted`, taken apart: one verb on one resource (of one name) or path each.
+/// The parts of `wanted` that `held` does not cover, each one verb on one resource (of one name) or path.
 pub(super) fn missing(held: &[Rule], wanted: &[Rule]) -> Vec<Rule> {
     let parts = wanted.iter().flat_map(parts);
     parts
@@ -13,7 +13,7 @@ pub(super) fn missing(held: &[Rule], wanted: &[Rule]) -> Vec<Rule> {
         .collect()
 }
 
-/// Takes a rule apart.
+/// Breaks a rule down into parts of one verb and one resource or path.
 fn parts(rule: &Rule) -> Vec<Rule> {
     let one = |text: &String| vec![text.clone()];
     let mut found = Vec::new();
@@ -46,7 +46,7 @@ fn parts(rule: &Rule) -> Vec<Rule> {
     found
 }
 
-/// Whether a rule allows all that a part does.
+/// Whether a rule covers a part.
 fn covers(rule: &Rule, part: &Rule) -> bool {
     let has = |list: &[String], wanted: &[String]| {
         list.iter().any(|one| one == "*") || wanted.iter().all(|one| list.contains(one))
@@ -67,7 +67,7 @@ fn covers(rule: &Rule, part: &Rule) -> bool {
     has(&rule.verbs, &part.verbs) && has(&rule.groups, &part.groups) && resources && names && urls
 }
 
-/// Parts for people: those on resources that differ only by verb on one line, sorted.
+/// Formats parts for messages: those on the same resource on one line, sorted.
 pub(super) fn described(parts: Vec<Rule>) -> Vec<String> {
     let mut lines = BTreeSet::new();
     let mut verbs: BTreeMap<Rule, Vec<String>> = BTreeMap::new();

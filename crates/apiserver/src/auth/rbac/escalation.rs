@@ -1,4 +1,4 @@
-//! Nobody gives what they do not have: checks on whoever writes roles and bindings.
+//! Privilege escalation prevention: a user may only grant rules that they hold, unless they have `escalate` or `bind`.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::object;
 use crate::server::Server;
 use crate::status::{Result, Status};
 
-/// A role or binding on its way into the store.
+/// A role or binding that is being written.
 pub(crate) struct Written<'a> {
     /// `roles`, `clusterroles`, `rolebindings` or `clusterrolebindings`.
     pub(crate) resource: &'a str,
@@ -19,7 +19,7 @@ pub(crate) struct Written<'a> {
     pub(crate) old: Option<&'a Value>,
 }
 
-/// Refuses a role that allows more than its writer may, and a binding to such a role.
+/// Denies a role with more rules than its writer holds, and a binding to such a role.
 pub(crate) fn check(server: &Server, user: &User, written: &Written<'_>) -> Result<()> {
     if user.is_in(MASTERS)
         || written
@@ -100,7 +100,7 @@ fn allowed(server: &Server, user: &User, action: &Action<'_>) -> bool {
     matches!(server.authorizer.authorize(user, action), Decision::Allow(_))
 }
 
-/// Refuses when the user lacks any part of the rules.
+/// Denies the write when the user lacks any part of the rules.
 fn confirm(server: &Server, user: &User, written: &Written<'_>, rules: &[Rule]) -> Result<()> {
     let held = server.rbac.held(user, written.namespace);
     let missing = cover::missing(&held.rules, rules);
@@ -143,7 +143,7 @@ fn everything() -> [Rule; 2] {
     [resources, paths]
 }
 
-/// Whether only owners and finalizers differ, which the garbage collector changes.
+/// Whether only owner references and finalizers differ: the garbage collector must be able to change those.
 fn same_but_for_metadata(new: &Value, old: &Value) -> bool {
     let bare = |object: &Value| {
         let mut object = object.clone();

@@ -1,4 +1,4 @@
-//! Bindings by whom they are for.
+//! An index of bindings by subject.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -6,15 +6,15 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::Rule;
-use super::sketch::Sketch;
+use super::bloom::BloomFilter;
 use crate::auth::user::account_user;
 use crate::auth::{Action, User};
 use crate::object;
 
-/// A Role or ClusterRole: what it allows.
+/// The rules of a Role or ClusterRole.
 pub(super) struct Role {
     pub(super) rules: Vec<Rule>,
-    sketch: Sketch,
+    filter: BloomFilter,
 }
 
 /// A RoleBinding or ClusterRoleBinding.
@@ -27,7 +27,7 @@ pub(super) struct Binding {
     subjects: Vec<Subject>,
 }
 
-/// Whom a binding is for.
+/// A subject of a binding.
 struct Subject {
     whom: Whom,
     /// As reasons name it: `User "ada"`.
@@ -40,30 +40,30 @@ enum Whom {
     Nobody,
 }
 
-/// Reads the rules of a role.
+/// Parses the rules of a role.
 pub(super) fn rules(object: &Value) -> Vec<Rule> {
     let rules = object.get("rules").and_then(Value::as_array);
     rules.into_iter().flatten().map(Rule::from_json).collect()
 }
 
 impl Role {
-    /// Reads a role.
+    /// Parses a role.
     pub(super) fn from_json(object: &Value) -> Self {
         let rules = rules(object);
         Self {
-            sketch: Sketch::of_rules(&rules),
+            filter: BloomFilter::of_rules(&rules),
             rules,
         }
     }
 
-    /// Whether a rule of it allows an action, of which this is the sketch.
-    pub(super) fn allows(&self, action: &Action<'_>, sketch: Sketch) -> bool {
-        self.sketch.may_allow(sketch) && self.rules.iter().any(|rule| rule.allows(action))
+    /// Whether a rule of it allows an action with this filter.
+    pub(super) fn allows(&self, action: &Action<'_>, filter: BloomFilter) -> bool {
+        self.filter.may_allow(filter) && self.rules.iter().any(|rule| rule.allows(action))
     }
 }
 
 impl Binding {
-    /// Reads a binding.
+    /// Parses a binding.
     pub(super) fn from_json(binding: &Value) -> Self {
         let namespace = object::namespace(binding).to_owned();
         let text = |path: &str| {
@@ -102,14 +102,14 @@ fn subject(subject: &Value, binding_namespace: &str) -> Subject {
     Subject { whom, described }
 }
 
-/// Who may do what, arranged by who.
+/// Grants by subject.
 #[derive(Default)]
 pub(super) struct Index {
     cluster: Scope,
     namespaces: HashMap<String, Scope>,
 }
 
-/// The bindings of one namespace, or of the cluster.
+/// The grants of one namespace, or of the cluster.
 #[derive(Default)]
 struct Scope {
     grants: Vec<Grant>,
@@ -117,24 +117,24 @@ struct Scope {
     groups: HashMap<String, Vec<Place>>,
 }
 
-/// Which grant of a scope, by which of its subjects.
+/// The index of a grant in a scope, and of one of its subjects.
 type Place = (usize, usize);
 
-/// A binding together with what it gives.
+/// A binding with its role.
 struct Grant {
     binding: Arc<Binding>,
-    /// `None` when the role is not there.
+    /// `None` when the role does not exist.
     role: Option<Arc<Role>>,
 }
 
-/// What one binding gives to one user.
+/// A grant to one user.
 pub(super) struct Given<'i> {
     grant: &'i Grant,
     subject: &'i Subject,
 }
 
 impl Index {
-    /// Arranges bindings; roles are found by `name`, or `namespace/name`.
+    /// Builds the index; roles are keyed by `name` or `namespace/name`.
     pub(super) fn build<'a>(
         bindings: impl Iterator<Item = &'a Arc<Binding>>,
         roles: &BTreeMap<Arc<str>, (u64, Arc<Role>)>,
@@ -156,7 +156,7 @@ impl Index {
         index
     }
 
-    /// What a user is given: by the cluster's bindings, then by those of a namespace.
+    /// The grants to a user: of ClusterRoleBindings, then of the namespace's RoleBindings.
     pub(super) fn given<'i>(&'i self, user: &User, namespace: &str) -> impl Iterator<Item = Given<'i>> {
         let local = self.namespaces.get(namespace);
         let cluster = self.cluster.places(user);
@@ -183,7 +183,7 @@ impl Scope {
         });
     }
 
-    /// The grants of a user, each once, in order, by the first subject that is the user's.
+    /// The grants to a user, in order and without duplicates, with the first matching subject.
     fn places(&self, user: &User) -> Vec<Place> {
         let groups = user.groups.iter().filter_map(|group| self.groups.get(group));
         let lists = self.users.get(&user.name).into_iter().chain(groups);
@@ -203,7 +203,7 @@ impl Scope {
 }
 
 impl<'i> Given<'i> {
-    /// The role; the error says that it is not there.
+    /// The role, or the error that it does not exist.
     pub(super) fn role(&self) -> Result<&'i Role, String> {
         let binding = &self.grant.binding;
         self.grant.role.as_deref().ok_or_else(|| {
@@ -215,7 +215,7 @@ impl<'i> Given<'i> {
         })
     }
 
-    /// Where the rules come from, for people.
+    /// The binding and role, as the reason of a decision names them.
     pub(super) fn source(&self) -> String {
         let binding = &self.grant.binding;
         let (kind, name) = match binding.namespace.as_str() {

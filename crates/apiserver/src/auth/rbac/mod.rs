@@ -1,16 +1,16 @@
-//! RBAC: roles, bindings, and an index of them by subject.
+//! RBAC: an authorizer over the roles and bindings in the store.
 //!
-//! The index is built from the store when a request finds that a role or binding has changed since, and is kept
-//! until then. Objects that have not changed are not read again.
+//! Grants are indexed by subject. The index is rebuilt when a request finds that a role or binding has changed;
+//! unchanged objects are not parsed again.
 
 mod aggregation;
+mod bloom;
 mod cover;
 pub(crate) mod escalation;
 mod index;
 mod policy;
 mod reconcile;
 mod rule;
-mod sketch;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,8 +20,8 @@ use serde_json::Value;
 
 use super::{Action, Authorizer, Decision, Held, MASTERS, User};
 use crate::store::{Bucket, Store};
+use bloom::BloomFilter;
 use index::{Binding, Index, Role};
-use sketch::Sketch;
 
 pub(crate) use aggregation::aggregate;
 pub(crate) use reconcile::writes as standard;
@@ -30,14 +30,14 @@ pub use rule::Rule;
 /// The API group of roles and bindings.
 pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// Decides by the roles and bindings in a store; `system:masters` may do everything.
+/// Authorizes by the roles and bindings in a store; `system:masters` may do everything.
 pub struct Rbac {
     sources: Sources,
     current: ArcSwap<Current>,
     read: Mutex<Read>,
 }
 
-/// Where roles and bindings are kept.
+/// The buckets of roles and bindings.
 struct Sources {
     roles: Arc<Bucket>,
     cluster_roles: Arc<Bucket>,
@@ -45,7 +45,7 @@ struct Sources {
     cluster_bindings: Arc<Bucket>,
 }
 
-/// An index, and the revisions that it was built from.
+/// The current index, with the revisions that it was built from.
 struct Current {
     revisions: Revisions,
     index: Index,
@@ -53,10 +53,10 @@ struct Current {
 
 type Revisions = [Option<u64>; 4];
 
-/// Objects by key, with the revision at which they were read.
+/// Parsed objects by key, with the revision that was parsed.
 type Known<T> = BTreeMap<Arc<str>, (u64, T)>;
 
-/// What has been read so far.
+/// The parsed roles and bindings.
 #[derive(Default)]
 struct Read {
     roles: Known<Arc<Role>>,
@@ -66,7 +66,7 @@ struct Read {
 }
 
 impl Rbac {
-    /// Follows a store.
+    /// An authorizer over a store.
     pub fn new(store: &Store) -> Self {
         let bucket = |plural: &str| store.bucket(&format!("{GROUP}/{plural}").into());
         Self {
@@ -84,7 +84,7 @@ impl Rbac {
         }
     }
 
-    /// The index of this moment.
+    /// The current index.
     fn index(&self) -> Arc<Current> {
         let current = self.current.load_full();
         if current.revisions == self.sources.revisions() {
@@ -128,10 +128,10 @@ impl Authorizer for Rbac {
         if user.is_in(MASTERS) {
             return Decision::Allow(String::new());
         }
-        let (mut problems, sketch) = (Vec::new(), Sketch::of_action(action));
+        let (mut problems, filter) = (Vec::new(), BloomFilter::of_action(action));
         for given in self.index().index.given(user, action.namespace()) {
             match given.role() {
-                Ok(role) if role.allows(action, sketch) => {
+                Ok(role) if role.allows(action, filter) => {
                     return Decision::Allow(format!("RBAC: allowed by {}", given.source()));
                 }
                 Ok(_) => {}
@@ -149,7 +149,7 @@ impl Authorizer for Rbac {
     }
 }
 
-/// Several problems as one text.
+/// Joins errors as Go's `Aggregate` prints them.
 pub(crate) fn together(problems: &[String]) -> String {
     let mut distinct: Vec<&str> = Vec::new();
     for problem in problems {
@@ -183,7 +183,7 @@ fn binding(object: &Value) -> Arc<Binding> {
     Arc::new(Binding::from_json(object))
 }
 
-/// Reads what has changed in a bucket; answers with the revision that is then known.
+/// Parses changed objects of a bucket; returns the revision read up to.
 fn follow<T: Clone>(bucket: &Bucket, known: &mut Known<T>, read: impl Fn(&Value) -> T) -> Option<u64> {
     let (entries, newest) = bucket.list("");
     let mut before = std::mem::take(known);

@@ -1,6 +1,6 @@
-//! The roles and bindings that every cluster has, read from a table.
+//! The bootstrap policy: default roles and bindings, from a table.
 //!
-//! A server that starts in a test writes all of them: they go from the table into the store as text.
+//! Every server that starts in a test writes all of them, so they are formatted as JSON text without building trees.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use super::GROUP;
 use crate::object;
 
 const TABLE: &str = include_str!("policy.txt");
-/// What the labels that put a role into an aggregated one begin with.
+/// The prefix of labels that aggregate a role into another.
 const PART_OF: &str = "rbac.authorization.k8s.io/aggregate-to-";
 const ANNOTATION: &str = "rbac.authorization.kubernetes.io/autoupdate";
 const LABEL: &str = "kubernetes.io/bootstrapping";
@@ -20,11 +20,11 @@ pub(super) struct Standard {
     kind: &'static str,
     namespace: &'static str,
     name: &'static str,
-    /// The aggregated roles that it is a part of.
+    /// The roles that it is aggregated to.
     parts_of: Vec<&'static str>,
-    /// The parts that it is the sum of.
+    /// The label that selects the roles it aggregates.
     sum_of: Option<&'static str>,
-    /// What a binding gives.
+    /// `roleRef` of a binding: kind and name.
     role: Option<(&'static str, &'static str)>,
     /// Rules or subjects, as JSON.
     items: Vec<String>,
@@ -52,7 +52,7 @@ pub(super) fn all() -> Vec<Standard> {
     all
 }
 
-/// The rules of an aggregated role: what it is made of stands before it.
+/// The rules of an aggregated role; the roles that it aggregates precede it in the table.
 fn sum(role: &Standard, before: &[Standard]) -> Vec<String> {
     let Some(sum_of) = role.sum_of else {
         return Vec::new();
@@ -72,7 +72,7 @@ fn sum(role: &Standard, before: &[Standard]) -> Vec<String> {
 }
 
 impl Standard {
-    /// An object by the first line about it.
+    /// Parses the first line of an entry.
     fn head(line: &'static str) -> Self {
         let mut words = line.split(' ');
         let (kind, name) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -103,23 +103,23 @@ impl Standard {
         }
     }
 
-    /// Where objects like it are kept.
+    /// Its bucket.
     pub(super) fn bucket(&self) -> String {
         format!("{GROUP}/{}s", self.kind.to_lowercase())
     }
 
-    /// Under which key it is kept there.
+    /// Its key in the bucket.
     pub(super) fn key(&self) -> String {
         object::key(self.namespace, self.name)
     }
 
-    /// What it should say: all but what only a server can (uid, time).
+    /// The object without UID and timestamps.
     pub(super) fn wanted(&self) -> Value {
         let text = self.text("", "", "");
         serde_json::from_str(&text).expect("a test reads the whole table")
     }
 
-    /// As it is stored in its first moment, with room for a revision.
+    /// The object as it is first stored, with room for a resource version.
     pub(super) fn stored(&self, uid: &str, time: &str) -> String {
         let before_labels = format!(r#""creationTimestamp":"{time}","#);
         let mut before_name = self.managed_fields(time);
@@ -128,7 +128,7 @@ impl Standard {
         self.text(&before_labels, &before_name, &last)
     }
 
-    /// JSON, with what belongs between the fields of its metadata, in the order of their names.
+    /// The object as JSON, with the given text between the fields of its metadata, which are in alphabetical order.
     fn text(&self, before_labels: &str, before_name: &str, last: &str) -> String {
         let mut text = String::with_capacity(1024);
         let (kind, name) = (self.kind, self.name);
@@ -179,7 +179,7 @@ impl Standard {
         !self.items.is_empty() || self.sum_of.is_some()
     }
 
-    /// Who owns its fields from its first moment.
+    /// Its initial managed fields.
     fn managed_fields(&self, time: &str) -> String {
         let entry = |manager: &str, operation: &str, fields: &str| {
             format!(
@@ -212,7 +212,7 @@ impl Standard {
     }
 }
 
-/// A rule as it stands in a role.
+/// A rule as JSON.
 fn rule(content: &str) -> String {
     let mut words = content.split(' ');
     let verbs = list(words.next().unwrap_or_default());
@@ -230,12 +230,12 @@ fn rule(content: &str) -> String {
     }
 }
 
-/// Words between commas, as a list.
+/// A comma-separated list as JSON.
 fn list(words: &str) -> String {
     format!(r#"["{}"]"#, words.replace(',', r#"",""#))
 }
 
-/// A subject as it stands in a binding.
+/// A subject as JSON.
 fn subject(content: &str) -> String {
     let (kind, name) = content.split_once(' ').unwrap_or((content, ""));
     match name.split_once('/') {
@@ -340,7 +340,7 @@ mod tests {
             );
             let managers = metadata("managedFields");
             assert_eq!(stored, one.wanted());
-            // What it says beside its name is owned, once.
+            // Each part besides the name is owned once.
             let fields = |index: usize| {
                 managers[index]["fieldsV1"]
                     .as_object()

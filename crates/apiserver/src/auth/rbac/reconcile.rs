@@ -1,4 +1,4 @@
-//! Laying the standard roles and bindings over what is there, at start.
+//! Reconciles the default roles and bindings with the stored ones at startup.
 
 use std::sync::LazyLock;
 
@@ -6,43 +6,43 @@ use serde_json::{Value, json};
 
 use super::policy::Standard;
 use super::{Rule, cover, index, policy};
-use crate::bootstrap::{Stencil, TIME, UID};
+use crate::bootstrap::{ObjectTemplate, TIME, UID};
 use crate::object;
 use crate::server::Server;
 use crate::store::{Draft, Expect, Write};
 
-/// Whoever sets this annotation to `false` keeps an object as it is.
+/// An object with this annotation set to `false` is not reconciled.
 const AUTO_UPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
 
-/// The whole table, each with what it becomes where it is missing.
-static STANDARD: LazyLock<Vec<(Standard, Stencil)>> = LazyLock::new(|| {
+/// The default objects, each with the template that creates it.
+static STANDARD: LazyLock<Vec<(Standard, ObjectTemplate)>> = LazyLock::new(|| {
     let all = policy::all().into_iter();
     all.map(|standard| {
         let draft = Draft::from_json(&standard.stored(UID, TIME)).expect("a test reads the whole table");
-        let stencil = Stencil::of(&standard.bucket(), &standard.key(), draft);
-        (standard, stencil)
+        let template = ObjectTemplate::of(&standard.bucket(), &standard.key(), draft);
+        (standard, template)
     })
     .collect()
 });
 
-/// What to do about an object that is there.
+/// The change to an existing object.
 #[derive(Debug, PartialEq)]
 enum Plan {
     Keep,
-    /// Keep it, with what it lacks.
+    /// Update it with missing rules, subjects, labels or annotations.
     Change(Value),
-    /// A binding to another role cannot be changed.
+    /// Delete and create it: the `roleRef` of a binding is immutable.
     Replace,
 }
 
-/// What makes the roles and bindings that are missing, and adds to the others what they lack.
+/// The writes that create missing roles and bindings and update the others.
 pub(crate) fn writes(server: &Server) -> Vec<Write> {
     let mut writes = Vec::new();
-    for (standard, stencil) in &*STANDARD {
-        if let Some(entry) = server.store.bucket(&stencil.bucket).get(&stencil.key) {
+    for (standard, template) in &*STANDARD {
+        if let Some(entry) = server.store.bucket(&template.bucket).get(&template.key) {
             let change = |put| Write {
-                bucket: stencil.bucket.clone(),
-                key: stencil.key.clone(),
+                bucket: template.bucket.clone(),
+                key: template.key.clone(),
                 expect: Expect::Revision(entry.revision),
                 put,
             };
@@ -55,12 +55,12 @@ pub(crate) fn writes(server: &Server) -> Vec<Write> {
                 Plan::Replace => writes.push(change(None)),
             }
         }
-        writes.push(stencil.write(server));
+        writes.push(template.write(server));
     }
     writes
 }
 
-/// Compares an object with what it should be: what is more stays, what is missing is added.
+/// Compares an object with its default: additional rules and subjects stay, missing ones are added.
 fn plan(existing: &Value, wanted: &Value) -> Plan {
     if object::annotation(existing, AUTO_UPDATE) == Some("false") {
         return Plan::Keep;

@@ -4,23 +4,23 @@ use serde_json::{Map, Value, json};
 
 use crate::auth::Action;
 
-/// What a role allows: verbs on resources, or verbs on paths. `*` stands for all of a kind.
+/// A PolicyRule: verbs on resources, or verbs on non-resource URLs. `*` matches all.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Rule {
-    /// What may be done.
+    /// Verbs.
     pub verbs: Vec<String>,
-    /// In which API groups.
+    /// API groups.
     pub groups: Vec<String>,
-    /// With which resources: `pods`, `pods/log`, `*/scale`.
+    /// Resources: `pods`, `pods/log`, `*/scale`.
     pub resources: Vec<String>,
-    /// With which objects; with all when empty.
+    /// Resource names; all objects when empty.
     pub names: Vec<String>,
-    /// With which paths; a trailing `*` stands for the rest.
+    /// Non-resource URLs; a trailing `*` matches any suffix.
     pub urls: Vec<String>,
 }
 
 impl Rule {
-    /// Reads a rule as it stands in a role.
+    /// Parses a PolicyRule.
     pub(crate) fn from_json(rule: &Value) -> Self {
         let texts = |field: &str| {
             let list = rule.get(field).and_then(Value::as_array).into_iter().flatten();
@@ -35,7 +35,7 @@ impl Rule {
         }
     }
 
-    /// The rule as it stands in a role; lists without items are left out.
+    /// The rule as a PolicyRule; empty lists are omitted.
     pub(crate) fn to_json(&self) -> Value {
         let mut map = Map::new();
         let fields = [
@@ -85,7 +85,7 @@ fn is_resource(rule: &str, resource: &str, subresource: &str) -> bool {
         .is_some_and(|(owner, part)| part == subresource && (owner == resource || owner == "*"))
 }
 
-/// Whether a path of a rule stands for another path (or pattern).
+/// Whether a URL pattern covers another path or pattern.
 pub(super) fn covers_path(rule: &str, path: &str) -> bool {
     rule == path || rule.ends_with('*') && path.starts_with(rule.trim_end_matches('*'))
 }

@@ -1,4 +1,4 @@
-//! Who may do what, asked of a store.
+//! Authorization over roles and bindings in a store.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::auth::ResourceAction;
 use crate::object;
 use crate::store::{Draft, Expect, History, Write};
 
-/// Puts a role or binding in place of the one that is there.
+/// Creates or replaces a role or binding.
 async fn put(store: &Store, object: Value) {
     let plural = format!("{}s", object["kind"].as_str().unwrap_or_default().to_lowercase());
     let bucket: Arc<str> = format!("{GROUP}/{plural}").into();

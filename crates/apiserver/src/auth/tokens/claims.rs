@@ -1,4 +1,4 @@
-//! What a token for a ServiceAccount says.
+//! Claims of ServiceAccount tokens.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use crate::auth::user::account_user;
 
-/// Who signs tokens, and the audience that this server itself is.
+/// The issuer of bound tokens, and the API server's own audience.
 pub(crate) const ISSUER: &str = "https://kubernetes.default.svc";
-/// Who signs the tokens that lie in Secrets.
+/// The issuer of legacy tokens in Secrets.
 pub(super) const SECRET_ISSUER: &str = "kubernetes/serviceaccount";
-/// How far clocks may disagree, in seconds.
+/// Tolerated clock skew, in seconds.
 pub(super) const LEEWAY: i64 = 60;
 
-/// A name together with the identity that it had.
+/// Name and UID of an object.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Reference {
     #[serde(default)]
@@ -22,7 +22,7 @@ pub(crate) struct Reference {
     pub(crate) uid: String,
 }
 
-/// For whom and with what a token lives.
+/// The ServiceAccount of a token and the object it is bound to.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Bound {
     #[serde(default)]
@@ -35,12 +35,12 @@ pub(crate) struct Bound {
     pub(crate) secret: Option<Reference>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) node: Option<Reference>,
-    /// Until when it should have been renewed.
+    /// The time by which it should have been refreshed.
     #[serde(default, rename = "warnafter", skip_serializing_if = "Option::is_none")]
     pub(crate) warn_after: Option<i64>,
 }
 
-/// The claims of a token that expires.
+/// The claims of a bound token, which expires.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Claims {
     pub(crate) aud: Vec<String>,
@@ -55,7 +55,7 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
-    /// Claims from now on, for so many seconds.
+    /// Claims valid from now on for some seconds.
     pub(crate) fn new(
         bound: Bound,
         audiences: Vec<String>,
@@ -76,7 +76,7 @@ impl Claims {
         }
     }
 
-    /// What is wrong with it at this time.
+    /// Checks `nbf` and `exp`.
     pub(super) fn check_time(&self, now: Timestamp) -> Result<(), String> {
         let now = now.as_second();
         let why = if now.saturating_add(LEEWAY) < self.nbf {
@@ -92,7 +92,7 @@ impl Claims {
     }
 }
 
-/// The claims of a token that lies in a Secret, and does not expire.
+/// The claims of a legacy token in a Secret, which does not expire.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct SecretClaims {
     #[serde(rename = "kubernetes.io/serviceaccount/namespace")]
@@ -118,7 +118,7 @@ impl SecretClaims {
     }
 }
 
-/// Those of a token's audiences that somebody is. A token for nobody in particular is for this server.
+/// The audiences that the token and the caller have in common. A token without audiences is for the API server.
 pub(super) fn accepted(token: &[String], wanted: &[String]) -> Result<Vec<String>, String> {
     let accepted: Vec<String> = wanted.iter().filter(|one| token.contains(one)).cloned().collect();
     match accepted.is_empty() {

@@ -1,4 +1,4 @@
-//! JSON web tokens: three parts, the last of which vouches for the others.
+//! JSON Web Tokens: encoding, parsing and signatures.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::key::{ALGORITHM, SigningKey};
 
-/// Signs claims.
+/// Encodes and signs claims.
 pub(super) fn encode(claims: &Value, key: &SigningKey) -> Option<String> {
     let header = json!({"alg": ALGORITHM, "kid": key.id()});
     let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
@@ -16,7 +16,7 @@ pub(super) fn encode(claims: &Value, key: &SigningKey) -> Option<String> {
     Some(format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature)))
 }
 
-/// A token taken apart, and not yet believed.
+/// A parsed token whose signature is not verified yet.
 pub(super) struct Token<'t> {
     algorithm: String,
     claims: Vec<u8>,
@@ -25,7 +25,7 @@ pub(super) struct Token<'t> {
 }
 
 impl<'t> Token<'t> {
-    /// Takes a token apart; `None` when it is none.
+    /// Parses a token; `None` when it is not a JWT.
     pub(super) fn parse(token: &'t str) -> Option<Self> {
         let (signed, signature) = token.rsplit_once('.')?;
         let (header, claims) = signed.split_once('.')?;
@@ -39,12 +39,12 @@ impl<'t> Token<'t> {
         })
     }
 
-    /// What it claims.
+    /// Its claims.
     pub(super) fn claims<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_slice(&self.claims).ok()
     }
 
-    /// Whether the key vouches for it.
+    /// Verifies the signature.
     pub(super) fn is_signed_by(&self, key: &SigningKey) -> bool {
         self.algorithm == ALGORITHM && key.has_signed(self.signed.as_bytes(), &self.signature)
     }

@@ -1,4 +1,4 @@
-//! The key that a cluster signs tokens with.
+//! The signing key of ServiceAccount tokens.
 
 use std::path::Path;
 
@@ -15,27 +15,27 @@ use sha2::{Digest as _, Sha256};
 
 use crate::pki::{PkiError, write_private};
 
-/// The only algorithm that is spoken here.
+/// The signature algorithm.
 pub(super) const ALGORITHM: &str = "ES256";
-/// What stands before the point of a P-256 key in its published form.
+/// The DER prefix of a P-256 public key (SubjectPublicKeyInfo).
 const PUBLISHED: [u8; 26] = [
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86,
     0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
 ];
 
-/// A private key for service account tokens. It is never shown.
+/// The private key that signs ServiceAccount tokens. It is never printed.
 pub struct SigningKey {
     pair: EcdsaKeyPair,
     id: String,
 }
 
 impl SigningKey {
-    /// A new key.
+    /// Generates a new key.
     pub fn generate() -> Result<Self, PkiError> {
         Self::from_pem(&rcgen::KeyPair::generate()?.serialize_pem())
     }
 
-    /// The key in `directory` (`sa.key`), made if it is not there.
+    /// Loads the key from `directory` (`sa.key`), or generates and saves a new one.
     pub fn load_or_generate(directory: &Path) -> Result<Self, PkiError> {
         let path = directory.join("sa.key");
         match std::fs::read_to_string(&path) {
@@ -67,7 +67,7 @@ impl SigningKey {
         Ok(Self { pair, id })
     }
 
-    /// The name under which its public half is published.
+    /// The key ID under which the public key is published.
     pub(super) fn id(&self) -> &str {
         &self.id
     }
@@ -83,7 +83,7 @@ impl SigningKey {
             .is_ok()
     }
 
-    /// The public half, as a set of JSON web keys.
+    /// The public key as a JSON Web Key Set.
     pub(crate) fn published(&self) -> Value {
         let point = self.pair.public_key().as_ref();
         let coordinate = |from: usize| URL_SAFE_NO_PAD.encode(&point[from..from + 32]);

@@ -1,7 +1,7 @@
-//! Bearer tokens: those given to the server, and those that it issues for ServiceAccounts.
+//! Bearer token authentication: static tokens, and tokens issued for ServiceAccounts.
 //!
-//! An issued token is believed when the cluster's key has signed it, it is meant for the one who asks, its time has
-//! come and not passed, and whatever it was issued for is still the same: all of that at each use.
+//! A ServiceAccount token is valid if the cluster's key signed it, its audience matches, it has not expired, and the
+//! ServiceAccount and the object it is bound to still exist with the same UIDs. All of that is checked at each use.
 
 mod claims;
 mod jwt;
@@ -24,10 +24,10 @@ use jwt::Token;
 pub(crate) use claims::{Bound, Claims, ISSUER, Reference};
 pub use key::SigningKey;
 
-/// What is said of a token that nobody knows.
+/// The error for an unknown token.
 const UNKNOWN: &str = "invalid bearer token";
 
-/// Bearer tokens and whom they stand for.
+/// Static bearer tokens and their users.
 #[derive(Clone, Default)]
 pub struct Tokens(HashMap<String, Arc<User>>);
 
@@ -38,19 +38,19 @@ impl Tokens {
     }
 }
 
-/// Somebody whose token was believed.
+/// An authenticated token.
 pub(crate) struct Recognised {
     pub(crate) user: Arc<User>,
-    /// Those of the asker's audiences that the token is for.
+    /// The requested audiences that the token is valid for.
     pub(crate) audiences: Vec<String>,
 }
 
-/// The audiences that this server is.
+/// The API server's own audiences.
 pub(crate) fn own_audiences() -> Vec<String> {
     vec![ISSUER.to_owned()]
 }
 
-/// What relying parties read first (OpenID Connect discovery).
+/// The OpenID Connect discovery document.
 pub(crate) fn configuration() -> Value {
     json!({
         "issuer": ISSUER,
@@ -61,7 +61,7 @@ pub(crate) fn configuration() -> Value {
     })
 }
 
-/// Whom a token stands for; the error is for reviews, and never for the bearer.
+/// Authenticates a token; the error is shown in TokenReviews, never to the bearer.
 pub(crate) fn recognise(server: &Server, token: &str, audiences: &[String]) -> Result<Recognised, String> {
     if let Some(user) = server.tokens.0.get(token) {
         let audiences = claims::accepted(&own_audiences(), audiences).map_err(|_| UNKNOWN.to_owned())?;
@@ -88,12 +88,12 @@ pub(crate) fn recognise(server: &Server, token: &str, audiences: &[String]) -> R
     recognised.map_err(also)
 }
 
-/// A token for a ServiceAccount; `None` when the key fails.
+/// Issues a bound token for a ServiceAccount; `None` when signing fails.
 pub(crate) fn issue(key: &SigningKey, claims: &Claims) -> Option<String> {
     jwt::encode(&serde_json::to_value(claims).ok()?, key)
 }
 
-/// A token that lies in a Secret, and is good as long as it does.
+/// Issues a legacy token that is stored in a Secret and valid while that exists.
 pub(crate) fn issue_for_secret(
     key: &SigningKey,
     namespace: &str,
@@ -180,7 +180,7 @@ fn of_secret(
     Ok(Recognised { user, audiences })
 }
 
-/// Looks whether what a token was issued for is still there.
+/// Checks that the objects a token is bound to still exist.
 struct Alive<'a> {
     store: &'a Store,
     now: Timestamp,
@@ -222,7 +222,7 @@ impl Alive<'_> {
         }
     }
 
-    /// Whether its time to go is over, and only its finalizers keep it.
+    /// Whether the object was deleted more than the clock skew ago and only finalizers keep it.
     fn was_deleted(&self, entry: &Entry) -> bool {
         #[derive(Deserialize)]
         struct Object {

@@ -1,10 +1,10 @@
-//! Carrying out what garbage collection has decided.
+//! Carries out the plans of the garbage collector.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::super::Place;
+use super::super::ObjectKey;
 use super::graph::ORPHAN;
 use super::plan::Plan;
 use crate::loopback::{Loopback, Refused};
@@ -16,11 +16,11 @@ use crate::store::Entry;
 pub(super) async fn act(
     server: Arc<Server>,
     client: Loopback,
-    place: Place,
+    object_key: ObjectKey,
     entry: Arc<Entry>,
     plan: Plan,
 ) -> Result<(), Refused> {
-    let Some(path) = place.path(&server) else {
+    let Some(path) = object_key.path(&server) else {
         return Ok(());
     };
     match plan {
@@ -58,6 +58,7 @@ pub(super) async fn act(
                 let changed = client.merge_patch(&path, &json!({"metadata": metadata})).await?;
                 version = object::meta_text(&changed, "resourceVersion").to_owned();
             }
+            // Owners may have changed since the decision: then the resource version conflicts, and the object is reconciled again.
             let preconditions = json!({"uid": entry.uid, "resourceVersion": version});
             let options = json!({"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": preconditions, "propagationPolicy": propagation});
             forgive_absence(client.delete(&path, &options).await)
@@ -65,7 +66,7 @@ pub(super) async fn act(
     }
 }
 
-/// Changes metadata of the very object that was seen.
+/// Patches metadata with the observed UID and resource version as preconditions.
 async fn change(
     client: &Loopback,
     path: &str,
@@ -111,12 +112,12 @@ fn without_finalizer(object: &Value, finalizer: &str) -> Value {
     )
 }
 
-/// An empty list in a merge patch is said with null.
+/// An empty list as null, which removes the field in a merge patch.
 fn or_null<T: serde::Serialize>(list: Vec<T>) -> Value {
     if list.is_empty() { Value::Null } else { json!(list) }
 }
 
-/// Somebody else was faster, which is as well.
+/// Treats 404 as success: the object is already gone.
 fn forgive_absence(result: Result<Value, Refused>) -> Result<(), Refused> {
     match result {
         Err(refused) if refused.code != 404 => Err(refused),

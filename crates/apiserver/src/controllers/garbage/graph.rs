@@ -1,10 +1,10 @@
-//! Who depends on whom: an index from an owner's UID to its dependents, kept up to date event by event.
+//! The graph of owner references: an index from owner UIDs to dependents, kept up to date by events.
 
 use std::collections::{BTreeSet, HashMap};
 
 use serde::Deserialize;
 
-use super::super::Place;
+use super::super::ObjectKey;
 use crate::store::Entry;
 
 pub(super) const FOREGROUND: &str = "foregroundDeletion";
@@ -22,7 +22,7 @@ pub(super) struct Reference {
     pub(super) block_owner_deletion: bool,
 }
 
-/// What garbage collection needs to know of an object.
+/// The metadata that garbage collection needs of an object.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Facts {
     pub(super) uid: String,
@@ -32,7 +32,7 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    /// Reads the metadata of a stored object, and nothing else of it.
+    /// Parses only the metadata of a stored object.
     pub(super) fn of(entry: &Entry) -> Self {
         #[derive(Deserialize)]
         struct Object {
@@ -64,47 +64,47 @@ impl Facts {
         self.finalizers.iter().any(|one| one == finalizer)
     }
 
-    /// Whether it waits for its dependents.
+    /// Whether it is being deleted with the finalizer `foregroundDeletion`.
     pub(super) fn waits_for_dependents(&self) -> bool {
         self.deleting && self.has(FOREGROUND)
     }
 
-    /// Whether its dependents are to be let go.
+    /// Whether it is being deleted with the finalizer `orphan`.
     pub(super) fn orphans_dependents(&self) -> bool {
         self.deleting && self.has(ORPHAN)
     }
 }
 
-/// An object that depends on others, or that others wait for.
+/// An object with owner references, or one that waits for dependents.
 #[derive(Debug)]
 struct Node {
-    place: Place,
+    object_key: ObjectKey,
     facts: Facts,
 }
 
-/// All owner references of the cluster.
+/// The owner references of all objects.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
-    /// Objects with owners, and objects on their way out with a finalizer of ours; the rest are not kept.
+    /// Objects with owners, and terminating objects with a finalizer of the garbage collector, by UID.
     nodes: HashMap<String, Node>,
     dependents: HashMap<String, BTreeSet<String>>,
 }
 
 impl Graph {
-    /// Takes note of an object; answers with the places that need a look.
-    pub(super) fn put(&mut self, place: Place, facts: Facts) -> Vec<Place> {
+    /// Adds or updates an object; returns the objects to reconcile.
+    pub(super) fn put(&mut self, object_key: ObjectKey, facts: Facts) -> Vec<ObjectKey> {
         let mut look = Vec::new();
         let uid = facts.uid.clone();
         let before = self.nodes.remove(&uid).map(|node| node.facts).unwrap_or_default();
         let waits = facts.waits_for_dependents();
         if !facts.owners.is_empty() && before.owners != facts.owners {
-            look.push(place.clone());
+            look.push(object_key.clone());
         }
         if waits || facts.orphans_dependents() {
-            look.push(place.clone());
+            look.push(object_key.clone());
         }
         if waits && !before.waits_for_dependents() {
-            look.extend(self.dependents_of(&uid).map(|(place, _)| place.clone()));
+            look.extend(self.dependents_of(&uid).map(|(object_key, _)| object_key.clone()));
         }
         self.unlink(&uid, &before.owners);
         // An owner that waits wants to know when a dependent no longer holds it.
@@ -116,20 +116,23 @@ impl Graph {
                 .insert(uid.clone());
         }
         if !facts.owners.is_empty() || waits || facts.orphans_dependents() {
-            self.nodes.insert(uid, Node { place, facts });
+            self.nodes.insert(uid, Node { object_key, facts });
         }
         look
     }
 
-    /// Forgets an object; answers with the places that need a look: its dependents, and owners that waited.
-    pub(super) fn remove(&mut self, uid: &str) -> Vec<Place> {
+    /// Removes an object; returns the objects to reconcile: its dependents, and owners that waited for it.
+    pub(super) fn remove(&mut self, uid: &str) -> Vec<ObjectKey> {
         let owners = self
             .nodes
             .remove(uid)
             .map(|node| node.facts.owners)
             .unwrap_or_default();
         self.unlink(uid, &owners);
-        let mut look: Vec<Place> = self.dependents_of(uid).map(|(place, _)| place.clone()).collect();
+        let mut look: Vec<ObjectKey> = self
+            .dependents_of(uid)
+            .map(|(object_key, _)| object_key.clone())
+            .collect();
         look.extend(self.waiting_owners(&owners));
         look
     }
@@ -138,17 +141,17 @@ impl Graph {
     pub(super) fn dependents_of<'a>(
         &'a self,
         uid: &str,
-    ) -> impl Iterator<Item = (&'a Place, &'a Facts)> + use<'a> {
+    ) -> impl Iterator<Item = (&'a ObjectKey, &'a Facts)> + use<'a> {
         let uids = self.dependents.get(uid).into_iter().flatten();
         uids.filter_map(|uid| self.nodes.get(uid))
-            .map(|node| (&node.place, &node.facts))
+            .map(|node| (&node.object_key, &node.facts))
     }
 
-    fn waiting_owners(&self, owners: &[Reference]) -> Vec<Place> {
+    fn waiting_owners(&self, owners: &[Reference]) -> Vec<ObjectKey> {
         let nodes = owners.iter().filter_map(|owner| self.nodes.get(&owner.uid));
         nodes
             .filter(|node| node.facts.waits_for_dependents())
-            .map(|node| node.place.clone())
+            .map(|node| node.object_key.clone())
             .collect()
     }
 
@@ -168,8 +171,8 @@ impl Graph {
 mod tests {
     use super::*;
 
-    fn place(key: &str) -> Place {
-        Place {
+    fn object_key(key: &str) -> ObjectKey {
+        ObjectKey {
             bucket: "/configmaps".into(),
             key: key.into(),
         }
@@ -199,11 +202,18 @@ mod tests {
     #[test]
     fn only_what_depends_is_kept() {
         let mut graph = Graph::default();
-        assert_eq!(graph.put(place("n/owner"), facts("o", &[])), []);
-        assert_eq!(graph.put(place("n/a"), facts("a", &["o"])), [place("n/a")]);
-        assert_eq!(graph.put(place("n/a"), facts("a", &["o"])), [], "nothing changed");
+        assert_eq!(graph.put(object_key("n/owner"), facts("o", &[])), []);
+        assert_eq!(
+            graph.put(object_key("n/a"), facts("a", &["o"])),
+            [object_key("n/a")]
+        );
+        assert_eq!(
+            graph.put(object_key("n/a"), facts("a", &["o"])),
+            [],
+            "nothing changed"
+        );
         assert_eq!(graph.nodes.len(), 1);
-        assert_eq!(graph.remove("o"), [place("n/a")]);
+        assert_eq!(graph.remove("o"), [object_key("n/a")]);
         assert_eq!(graph.remove("a"), []);
         assert!(graph.nodes.is_empty() && graph.dependents.is_empty());
     }
@@ -211,14 +221,14 @@ mod tests {
     #[test]
     fn an_owner_that_waits_hears_of_every_dependent_that_leaves() {
         let mut graph = Graph::default();
-        graph.put(place("n/a"), facts("a", &["o"]));
-        graph.put(place("n/b"), facts("b", &["o"]));
+        graph.put(object_key("n/a"), facts("a", &["o"]));
+        graph.put(object_key("n/b"), facts("b", &["o"]));
         assert_eq!(
-            graph.put(place("n/o"), waiting("o")),
-            [place("n/o"), place("n/a"), place("n/b")]
+            graph.put(object_key("n/o"), waiting("o")),
+            [object_key("n/o"), object_key("n/a"), object_key("n/b")]
         );
-        assert_eq!(graph.remove("a"), [place("n/o")]);
-        assert_eq!(graph.put(place("n/b"), facts("b", &[])), [place("n/o")]);
+        assert_eq!(graph.remove("a"), [object_key("n/o")]);
+        assert_eq!(graph.put(object_key("n/b"), facts("b", &[])), [object_key("n/o")]);
         assert_eq!(graph.dependents_of("o").count(), 0);
     }
 }

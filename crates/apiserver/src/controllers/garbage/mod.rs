@@ -1,13 +1,12 @@
-//! Garbage collection by owner references, as Kubernetes does it.
+//! The garbage collector: deletes objects by owner references.
 //!
 //! * *Background*: an object whose owners are all gone is deleted.
 //! * *Foreground*: an owner with the finalizer `foregroundDeletion` stays until every dependent that
 //!   blocks it (`blockOwnerDeletion`) is gone; all its dependents are deleted.
 //! * *Orphan*: an owner with the finalizer `orphan` stays until no object names it as an owner any more.
 //!
-//! An owner counts as gone only when its kind is served and no object of its name, in the dependent's
-//! namespace, has its UID. Where that cannot be told, the dependent stays until it can. Every write
-//! names the UID it means.
+//! An owner counts as absent only when its kind is served and no object of its name, in the dependent's namespace,
+//! has its UID. While that cannot be verified, the dependent stays. Every write has a UID precondition.
 
 mod act;
 mod graph;
@@ -20,17 +19,17 @@ use std::time::Duration;
 use graph::{Facts, Graph, Reference};
 use plan::{Dependent, Observed, Plan, Standing, State, plan};
 
-use super::Place;
-use super::work::{self, Controller, Queue, Step};
+use super::ObjectKey;
+use super::work_queue::{self, Controller, Step, WorkQueue};
 use crate::loopback::Loopback;
 use crate::object;
 use crate::server::Server;
 use crate::store::{Entry, Event, EventKind};
 
-/// How long the registry may take to follow a CRD.
+/// Delay before owners of an unknown kind are looked up again, so that the registry has caught up with a new CRD.
 const REGISTRY_DELAY: Duration = Duration::from_secs(1);
 
-/// Builds the graph from the store, and follows it from there.
+/// Starts the controller: builds the graph from the store, then follows events.
 pub(super) fn start(server: &Arc<Server>) {
     let (known, feed) = (server.store.revision(), server.store.feed());
     let client = server
@@ -42,69 +41,69 @@ pub(super) fn start(server: &Arc<Server>) {
         graph: Graph::default(),
         unverified: HashSet::new(),
     };
-    let mut queue = Queue::new();
+    let mut queue = WorkQueue::new();
     for name in server.store.buckets() {
         for entry in server.store.bucket(&name).list("").0 {
             collector.put(&name, &entry, &mut queue);
         }
     }
-    tokio::spawn(work::run(server.clone(), feed, known, collector, queue));
+    tokio::spawn(work_queue::run(server.clone(), feed, known, collector, queue));
 }
 
 struct Collector {
     server: Arc<Server>,
     client: Loopback,
     graph: Graph,
-    /// Objects with an owner whose kind was not served when last looked at.
-    unverified: HashSet<Place>,
+    /// Objects with an owner whose kind was not served when they were last reconciled.
+    unverified: HashSet<ObjectKey>,
 }
 
 impl Controller for Collector {
-    type Key = Place;
+    type Key = ObjectKey;
 
-    fn note(&mut self, event: &Event, queue: &mut Queue<Place>) {
+    fn handle_event(&mut self, event: &Event, queue: &mut WorkQueue<ObjectKey>) {
         match event.kind {
             EventKind::Put => self.put(&event.bucket, &event.entry, queue),
             EventKind::Delete => {
                 self.unverified
-                    .remove(&Place::new(&event.bucket, &event.entry.key));
+                    .remove(&ObjectKey::new(&event.bucket, &event.entry.key));
                 self.graph
                     .remove(&event.entry.uid)
                     .into_iter()
-                    .for_each(|place| queue.add(place));
+                    .for_each(|object_key| queue.add(object_key));
             }
         }
         if event.bucket == self.server.definitions {
-            for place in self.unverified.drain() {
-                queue.add_after(place, REGISTRY_DELAY);
+            for object_key in self.unverified.drain() {
+                queue.add_after(object_key, REGISTRY_DELAY);
             }
         }
     }
 
-    fn decide(&mut self, place: &Place, queue: &mut Queue<Place>) -> Step {
-        let Some((entry, observed)) = self.observe(place) else {
-            return Step::rest();
+    fn decide(&mut self, object_key: &ObjectKey, queue: &mut WorkQueue<ObjectKey>) -> Step {
+        let Some((entry, observed)) = self.observe(object_key) else {
+            return Step::idle();
         };
         let plan = plan(&observed);
         match &plan {
-            Plan::Keep => return Step::rest(),
+            Plan::Keep => return Step::idle(),
             Plan::KeepUnverified => {
-                self.unverified.insert(place.clone());
-                return Step::rest();
+                self.unverified.insert(object_key.clone());
+                return Step::idle();
             }
             Plan::Press(dependents) => {
                 dependents
                     .iter()
                     .for_each(|dependent| queue.add(dependent.clone()));
-                return Step::rest();
+                return Step::idle();
             }
             _ => {}
         }
-        tracing::debug!(?place, ?plan, "garbage collection");
+        tracing::debug!(?object_key, ?plan, "garbage collector reconciled object");
         Step::act(act::act(
             self.server.clone(),
             self.client.clone(),
-            place.clone(),
+            object_key.clone(),
             entry,
             plan,
         ))
@@ -112,17 +111,19 @@ impl Controller for Collector {
 }
 
 impl Collector {
-    fn put(&mut self, bucket: &Arc<str>, entry: &Arc<Entry>, queue: &mut Queue<Place>) {
-        // Events tell of objects; nobody owns them.
+    fn put(&mut self, bucket: &Arc<str>, entry: &Arc<Entry>, queue: &mut WorkQueue<ObjectKey>) {
+        // As upstream, Events are ignored: there are many, and they cannot be owners.
         if matches!(&**bucket, "/events" | "events.k8s.io/events") {
             return;
         }
-        let looks = self.graph.put(Place::new(bucket, &entry.key), Facts::of(entry));
-        looks.into_iter().for_each(|place| queue.add(place));
+        let looks = self
+            .graph
+            .put(ObjectKey::new(bucket, &entry.key), Facts::of(entry));
+        looks.into_iter().for_each(|object_key| queue.add(object_key));
     }
 
-    fn observe(&self, place: &Place) -> Option<(Arc<Entry>, Observed)> {
-        let entry = place.entry(&self.server)?;
+    fn observe(&self, object_key: &ObjectKey) -> Option<(Arc<Entry>, Observed)> {
+        let entry = object_key.entry(&self.server)?;
         let facts = Facts::of(&entry);
         let state = match () {
             () if facts.orphans_dependents() => State::OrphansDependents,
@@ -133,8 +134,8 @@ impl Collector {
         let dependents = self
             .graph
             .dependents_of(&facts.uid)
-            .map(|(place, other)| Dependent {
-                place: place.clone(),
+            .map(|(object_key, other)| Dependent {
+                object_key: object_key.clone(),
                 blocks: other
                     .owners
                     .iter()
@@ -143,7 +144,7 @@ impl Collector {
             });
         let dependents = dependents.collect();
         let owners = facts.owners.into_iter().map(|owner| {
-            let standing = self.standing(place, &owner);
+            let standing = self.standing(object_key, &owner);
             (owner, standing)
         });
         Some((
@@ -157,8 +158,8 @@ impl Collector {
         ))
     }
 
-    /// Looks an owner up by kind, name and UID, where the dependent's reference can mean it.
-    fn standing(&self, dependent: &Place, owner: &Reference) -> Standing {
+    /// Looks an owner up by kind, name and UID.
+    fn standing(&self, dependent: &ObjectKey, owner: &Reference) -> Standing {
         let (group, version) = owner
             .api_version
             .rsplit_once('/')

@@ -1,9 +1,9 @@
-//! The rules of garbage collection.
+//! The rules of garbage collection, as a pure function.
 
-use super::super::Place;
+use super::super::ObjectKey;
 use super::graph::{FOREGROUND, ORPHAN, Reference};
 
-/// An object, its owners and its dependents, at one moment.
+/// An object with its owners and dependents.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Observed {
     pub(super) state: State,
@@ -12,72 +12,77 @@ pub(super) struct Observed {
     pub(super) dependents: Vec<Dependent>,
 }
 
-/// How far an object's deletion has come.
+/// The deletion state of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     /// It is not being deleted.
     Alive,
     /// It waits for its dependents (`foregroundDeletion`).
     WaitsForDependents,
-    /// Its dependents are to be let go first (`orphan`).
+    /// Its dependents are orphaned first (`orphan`).
     OrphansDependents,
-    /// It waits for somebody else's finalizer.
+    /// It waits for other finalizers.
     Leaving,
 }
 
-/// What became of an owner.
+/// The state of an owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// It is there.
+    /// It exists.
     Present,
-    /// It is there and waits for its dependents to go.
+    /// It exists and waits for its dependents to be deleted (`foregroundDeletion`).
     WaitsForDependents,
-    /// It is certainly not there: its kind is served, and no object of that name has that UID.
+    /// It verifiably does not exist: its kind is served, and no object of that name has that UID.
     Absent,
-    /// Nobody can tell: its kind is not served, or it cannot be the owner of an object without a namespace.
+    /// Unverifiable: its kind is not served, or it is namespaced while the dependent is cluster-scoped.
     Unknown,
 }
 
-/// An object that names this one as an owner.
+/// An object with an owner reference to this one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Dependent {
-    pub(super) place: Place,
+    pub(super) object_key: ObjectKey,
     pub(super) blocks: bool,
     pub(super) waits_for_dependents: bool,
 }
 
-/// What to do about an object.
+/// The action on an object.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Plan {
     /// Nothing.
     Keep,
-    /// Nothing, until the kinds of all owners are known.
+    /// None, until the kinds of all owners are served.
     KeepUnverified,
-    /// Remove the references to these owners, which are gone or going.
+    /// Remove the references to these owners, which are absent or waiting for their dependents.
     DropOwners(Vec<String>),
     /// Delete it.
     Delete {
-        /// What becomes of its own dependents.
+        /// The propagation policy for its own dependents.
         propagation: &'static str,
-        /// Whether it must stop holding its owners first, because owners and dependents wait in a circle.
+        /// Clear `blockOwnerDeletion` first, to break a cycle of objects that wait for each other.
         unblock: bool,
     },
-    /// Have a look at these dependents, which hold it.
-    Press(Vec<Place>),
-    /// Let these dependents go, then remove the finalizer.
-    Orphan(Vec<Place>),
-    /// Remove a finalizer whose work is done.
+    /// Reconcile these dependents, which block its deletion.
+    Press(Vec<ObjectKey>),
+    /// Remove the owner reference from these dependents, then the finalizer `orphan`.
+    Orphan(Vec<ObjectKey>),
+    /// Remove this finalizer.
     RemoveFinalizer(&'static str),
 }
 
-/// Decides what becomes of an object.
+/// Decides on the action for an object.
 pub(super) fn plan(observed: &Observed) -> Plan {
     match observed.state {
+        // It is being deleted already; the owner of its finalizer acts next.
         State::Leaving => Plan::Keep,
         State::OrphansDependents if observed.dependents.is_empty() => Plan::RemoveFinalizer(ORPHAN),
-        State::OrphansDependents => {
-            Plan::Orphan(observed.dependents.iter().map(|one| one.place.clone()).collect())
-        }
+        State::OrphansDependents => Plan::Orphan(
+            observed
+                .dependents
+                .iter()
+                .map(|one| one.object_key.clone())
+                .collect(),
+        ),
         State::WaitsForDependents => press(&observed.dependents),
         State::Alive => collect(observed),
     }
@@ -91,7 +96,7 @@ fn press(dependents: &[Dependent]) -> Plan {
     Plan::Press(
         blocking()
             .filter(|one| !one.waits_for_dependents)
-            .map(|one| one.place.clone())
+            .map(|one| one.object_key.clone())
             .collect(),
     )
 }
@@ -106,6 +111,7 @@ fn collect(observed: &Observed) -> Plan {
     if observed.owners.is_empty() {
         return Plan::Keep;
     }
+    // Deleting by mistake cannot be undone: while the kind of an owner is not served, the object stays.
     if with(Standing::Unknown).next().is_some() {
         return Plan::KeepUnverified;
     }
@@ -122,6 +128,8 @@ fn collect(observed: &Observed) -> Plan {
             Plan::DropOwners(gone)
         };
     }
+    // The last living owner waits for its dependents, so this object is deleted in the foreground, too, and its own
+    // dependents before it.
     if waiting > 0 && !observed.dependents.is_empty() {
         let unblock = observed
             .dependents
@@ -133,6 +141,7 @@ fn collect(observed: &Observed) -> Plan {
         };
     }
     let has = |finalizer: &str| observed.finalizers.iter().any(|one| one == finalizer);
+    // A policy that was chosen before by finalizers is kept.
     let propagation = match () {
         () if has(ORPHAN) => "Orphan",
         () if has(FOREGROUND) => "Foreground",
@@ -153,8 +162,8 @@ mod tests {
         unblock: false,
     };
 
-    fn place(key: &str) -> Place {
-        Place {
+    fn object_key(key: &str) -> ObjectKey {
+        ObjectKey {
             bucket: "/configmaps".into(),
             key: key.into(),
         }
@@ -180,7 +189,7 @@ mod tests {
 
     fn dependent(key: &str, blocks: bool, waits_for_dependents: bool) -> Dependent {
         Dependent {
-            place: place(key),
+            object_key: object_key(key),
             blocks,
             waits_for_dependents,
         }
@@ -231,7 +240,7 @@ mod tests {
             Plan::RemoveFinalizer(FOREGROUND)
         );
         let blocked = with(vec![dependent("n/a", true, false), dependent("n/b", true, true)]);
-        assert_eq!(plan(&blocked), Plan::Press(vec![place("n/a")]));
+        assert_eq!(plan(&blocked), Plan::Press(vec![object_key("n/a")]));
     }
 
     #[test]
@@ -265,7 +274,7 @@ mod tests {
         };
         assert_eq!(
             plan(&with(vec![dependent("n/a", true, false)])),
-            Plan::Orphan(vec![place("n/a")])
+            Plan::Orphan(vec![object_key("n/a")])
         );
         assert_eq!(plan(&with(vec![])), Plan::RemoveFinalizer(ORPHAN));
     }

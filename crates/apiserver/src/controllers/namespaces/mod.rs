@@ -1,6 +1,6 @@
-//! Empties a namespace that is being deleted, then removes its finalizer so that it disappears.
+//! Namespace controller: deletes the content of a terminating namespace, then removes its finalizer.
 //!
-//! Pods go first, everything else once they are gone. The namespace's conditions tell what remains.
+//! Pods are deleted first, everything else once they are gone. The namespace's conditions list the remaining content.
 
 mod plan;
 
@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use plan::{Content, Observed, Plan, plan};
 use serde_json::{Value, json};
 
-use super::work::{self, Controller, Queue, Step};
-use super::{Place, place};
+use super::work_queue::{self, Controller, Step, WorkQueue};
+use super::{ObjectKey, object_key};
 use crate::loopback::{Loopback, Refused};
 use crate::object;
 use crate::server::Server;
@@ -27,15 +27,15 @@ pub(super) fn start(server: &Arc<Server>) {
         terminating: HashSet::new(),
         refusals: Refusals::default(),
     };
-    let mut queue = Queue::new();
+    let mut queue = WorkQueue::new();
     for entry in server.store.bucket(&server.namespaces).list("").0 {
-        controller.note_namespace(&entry.key, &entry.value(), &mut queue);
+        controller.enqueue_namespace(&entry.key, &entry.value(), &mut queue);
     }
-    tokio::spawn(work::run(server.clone(), feed, known, controller, queue));
+    tokio::spawn(work_queue::run(server.clone(), feed, known, controller, queue));
 }
 
-/// What deletions were refused with, by namespace.
-type Refusals = Arc<Mutex<HashMap<Arc<str>, BTreeMap<Place, String>>>>;
+/// Errors of failed deletions, by namespace.
+type Refusals = Arc<Mutex<HashMap<Arc<str>, BTreeMap<ObjectKey, String>>>>;
 
 struct Namespaces {
     server: Arc<Server>,
@@ -47,10 +47,10 @@ struct Namespaces {
 impl Controller for Namespaces {
     type Key = Arc<str>;
 
-    fn note(&mut self, event: &Event, queue: &mut Queue<Arc<str>>) {
+    fn handle_event(&mut self, event: &Event, queue: &mut WorkQueue<Arc<str>>) {
         if event.bucket == self.server.namespaces {
             match event.kind {
-                EventKind::Put => self.note_namespace(&event.entry.key, &event.entry.value(), queue),
+                EventKind::Put => self.enqueue_namespace(&event.entry.key, &event.entry.value(), queue),
                 EventKind::Delete => {
                     self.terminating.remove(&event.entry.key);
                     self.refusals
@@ -64,13 +64,13 @@ impl Controller for Namespaces {
         }
     }
 
-    fn decide(&mut self, name: &Arc<str>, _: &mut Queue<Arc<str>>) -> Step {
+    fn decide(&mut self, name: &Arc<str>, _: &mut WorkQueue<Arc<str>>) -> Step {
         let Some((namespace, observed)) = self.observe(name) else {
-            return Step::rest();
+            return Step::idle();
         };
         let plan = plan(&observed, self.server.sources.now());
         if plan.delete.is_empty() && plan.conditions.is_none() && plan.finalizers.is_none() {
-            return Step::rest();
+            return Step::idle();
         }
         Step::act(act(
             self.server.clone(),
@@ -84,7 +84,7 @@ impl Controller for Namespaces {
 }
 
 impl Namespaces {
-    fn note_namespace(&mut self, name: &Arc<str>, namespace: &Value, queue: &mut Queue<Arc<str>>) {
+    fn enqueue_namespace(&mut self, name: &Arc<str>, namespace: &Value, queue: &mut WorkQueue<Arc<str>>) {
         if object::is_deleting(namespace) {
             self.terminating.insert(name.clone());
             queue.add(name.clone());
@@ -129,7 +129,7 @@ impl Namespaces {
         ))
     }
 
-    /// Every object in the namespace whose kind is served.
+    /// All objects in the namespace whose kinds are served.
     fn content(&self, namespace: &str) -> Vec<Content> {
         let registry = self.server.registry();
         let mut seen = HashSet::new();
@@ -147,7 +147,7 @@ impl Namespaces {
             {
                 let value = entry.value();
                 content.push(Content {
-                    place: Place::new(&served.bucket, &entry.key),
+                    object_key: ObjectKey::new(&served.bucket, &entry.key),
                     resource: format!("{}.{}", served.plural, served.group),
                     uid: entry.uid.to_string(),
                     deleting: object::is_deleting(&value),
@@ -172,14 +172,17 @@ async fn act(
 ) -> Result<(), Refused> {
     let mut problem = None;
     let mut refused_now = BTreeMap::new();
-    for (place, uid) in plan.delete {
-        let Some(served) = place::serving(&server, &place.bucket) else {
+    for (object_key, uid) in plan.delete {
+        let Some(served) = object_key::serving(&server, &object_key.bucket) else {
             continue;
         };
         let options = json!({"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": uid}, "propagationPolicy": "Background"});
-        match client.delete(&place::path(&served, &place.key), &options).await {
+        match client
+            .delete(&object_key::path(&served, &object_key.key), &options)
+            .await
+        {
             Err(refused) if refused.code != 404 => {
-                refused_now.insert(place, refused.message().to_owned());
+                refused_now.insert(object_key, refused.message().to_owned());
                 problem = Some(refused);
             }
             _ => {}
@@ -200,6 +203,7 @@ async fn act(
     }
     if let Some(finalizers) = plan.finalizers {
         let mut finalized = namespace;
+        // Unconditional, as writing the conditions has changed the resource version.
         object::metadata_mut(&mut finalized).remove("resourceVersion");
         finalized["spec"] = if finalizers.is_empty() {
             json!({})

@@ -1,14 +1,14 @@
-//! The rules by which a namespace is emptied, and the conditions that tell how far it is.
+//! Decides which objects of a terminating namespace to delete, and its conditions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::super::Place;
+use super::super::ObjectKey;
 use crate::object;
 
-/// A namespace that is being deleted, and what is in it.
+/// A terminating namespace and its content.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Observed {
     /// `spec.finalizers`.
@@ -16,33 +16,33 @@ pub(super) struct Observed {
     /// `status.conditions`.
     pub(super) conditions: Vec<Value>,
     pub(super) content: Vec<Content>,
-    /// What earlier deletions were refused with, by place.
-    pub(super) refusals: BTreeMap<Place, String>,
+    /// Errors of earlier deletions, by object.
+    pub(super) refusals: BTreeMap<ObjectKey, String>,
 }
 
 /// An object in the namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Content {
-    pub(super) place: Place,
-    /// `pods.`, `widgets.example.com`: how the conditions name the resource.
+    pub(super) object_key: ObjectKey,
+    /// The resource as the conditions name it: `pods.`, `widgets.example.com`.
     pub(super) resource: String,
     pub(super) uid: String,
     pub(super) deleting: bool,
     pub(super) finalizers: Vec<String>,
 }
 
-/// What to do about a namespace.
+/// The writes for a namespace.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Plan {
     /// Objects to delete, with their UIDs.
-    pub(super) delete: Vec<(Place, String)>,
+    pub(super) delete: Vec<(ObjectKey, String)>,
     /// `status.conditions`, where they change.
     pub(super) conditions: Option<Vec<Value>>,
-    /// `spec.finalizers` without ours, when nothing is left.
+    /// `spec.finalizers` without `kubernetes`, when no content is left.
     pub(super) finalizers: Option<Vec<String>>,
 }
 
-/// The finalizer of every namespace.
+/// The finalizer of this controller, which every namespace has.
 const FINALIZER: &str = "kubernetes";
 const PODS: &str = "pods.";
 
@@ -63,7 +63,7 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
         .filter(turn)
         .filter(|content| !content.deleting);
     let delete: Vec<_> = doomed
-        .map(|content| (content.place.clone(), content.uid.clone()))
+        .map(|content| (content.object_key.clone(), content.uid.clone()))
         .collect();
     let conditions = conditions(observed, &delete, now);
     let rest = || {
@@ -82,13 +82,13 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     }
 }
 
-/// The conditions as they should be; `None` when they are. What is deleted in this very step does not
-/// count as remaining unless a finalizer keeps it.
-fn conditions(observed: &Observed, delete: &[(Place, String)], now: Timestamp) -> Option<Vec<Value>> {
-    let vanishing: BTreeSet<&Place> = delete.iter().map(|(place, _)| place).collect();
+/// The new conditions; `None` when unchanged. Objects that are deleted in this step count as remaining only if a
+/// finalizer keeps them.
+fn conditions(observed: &Observed, delete: &[(ObjectKey, String)], now: Timestamp) -> Option<Vec<Value>> {
+    let vanishing: BTreeSet<&ObjectKey> = delete.iter().map(|(object_key, _)| object_key).collect();
     let (mut resources, mut finalizers) = (BTreeMap::<&str, usize>::new(), BTreeMap::<&str, usize>::new());
     for content in &observed.content {
-        if vanishing.contains(&content.place) && content.finalizers.is_empty() {
+        if vanishing.contains(&content.object_key) && content.finalizers.is_empty() {
             continue;
         }
         *resources.entry(&content.resource).or_default() += 1;
@@ -188,13 +188,13 @@ mod tests {
     use super::*;
 
     fn content(resource: &str, name: &str, finalizers: &[&str]) -> Content {
-        let place = Place {
+        let object_key = ObjectKey {
             bucket: resource.into(),
             key: format!("n/{name}").into(),
         };
         let finalizers = finalizers.iter().map(ToString::to_string).collect();
         Content {
-            place,
+            object_key,
             resource: resource.into(),
             uid: format!("uid-{name}"),
             deleting: false,

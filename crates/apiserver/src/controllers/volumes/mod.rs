@@ -1,4 +1,4 @@
-//! PersistentVolumeClaims and the volumes that are there for them: each gets one that will do. Nothing is provisioned.
+//! Persistent volume controller: binds PersistentVolumeClaims to existing volumes. Nothing is provisioned.
 
 mod plan;
 
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::work::{self, Controller, Queue, Step};
+use super::work_queue::{self, Controller, Step, WorkQueue};
 use crate::loopback::Loopback;
 use crate::object;
 use crate::server::Server;
@@ -24,7 +24,7 @@ pub(super) fn start(server: &Arc<Server>) {
     let client = server
         .loopback("persistent-volume-binder")
         .with_agent(super::MANAGER);
-    let mut queue = Queue::new();
+    let mut queue = WorkQueue::new();
     for (bucket, key) in [
         (CLAIMS, Key::Claim as fn(Arc<str>) -> Key),
         (VOLUMES, Key::Volume),
@@ -38,10 +38,10 @@ pub(super) fn start(server: &Arc<Server>) {
         client,
         waiting: HashSet::new(),
     };
-    tokio::spawn(work::run(server.clone(), feed, known, volumes, queue));
+    tokio::spawn(work_queue::run(server.clone(), feed, known, volumes, queue));
 }
 
-/// What is put in order.
+/// A claim or a volume.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Key {
     Claim(Arc<str>),
@@ -51,14 +51,14 @@ enum Key {
 struct Volumes {
     server: Arc<Server>,
     client: Loopback,
-    /// Claims that have no volume yet.
+    /// Unbound claims.
     waiting: HashSet<Arc<str>>,
 }
 
 impl Controller for Volumes {
     type Key = Key;
 
-    fn note(&mut self, event: &Event, queue: &mut Queue<Key>) {
+    fn handle_event(&mut self, event: &Event, queue: &mut WorkQueue<Key>) {
         let key = event.entry.key.clone();
         match &*event.bucket {
             CLAIMS => {
@@ -81,13 +81,13 @@ impl Controller for Volumes {
         }
     }
 
-    fn decide(&mut self, key: &Key, _: &mut Queue<Key>) -> Step {
+    fn decide(&mut self, key: &Key, _: &mut WorkQueue<Key>) -> Step {
         let write = match key {
             Key::Claim(key) => self.claim(key),
             Key::Volume(key) => self.volume(key),
         };
         let Some(write) = write else {
-            return Step::rest();
+            return Step::idle();
         };
         let (object, status) = match write {
             Write::Object(object) => (object, ""),
@@ -129,7 +129,7 @@ impl Volumes {
         plan::for_volume(&volume, claim.map(|entry| entry.value()).as_ref())
     }
 
-    /// Whether the class of a claim binds only what a pod needs.
+    /// Whether the claim's StorageClass has `volumeBindingMode: WaitForFirstConsumer`.
     fn waits(&self, claim: &Value) -> bool {
         let class = object::at(claim, "spec.storageClassName").and_then(Value::as_str);
         let classes = self.server.store.bucket(&"storage.k8s.io/storageclasses".into());

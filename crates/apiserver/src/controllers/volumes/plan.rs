@@ -1,4 +1,4 @@
-//! Which volume a claim gets, one write at a time: the event of each leads to the next.
+//! Decides the binding of claims and volumes, one write at a time: the event of each write leads to the next.
 
 use cambium_builtin::Quantity;
 use serde_json::{Value, json};
@@ -9,14 +9,14 @@ use crate::selector::LabelSelector;
 const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
 const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
 
-/// One change.
+/// A write to a claim or a volume.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Write {
     Object(Value),
     Status(Value),
 }
 
-/// What to write next, so that a claim gets a volume.
+/// The next write that binds a claim.
 pub(super) fn for_claim(claim: &Value, volumes: &[Value], waits: bool) -> Option<Write> {
     if object::is_deleting(claim) {
         return None;
@@ -40,7 +40,7 @@ pub(super) fn for_claim(claim: &Value, volumes: &[Value], waits: bool) -> Option
         .or_else(|| bound(claim, volume))
 }
 
-/// What to write about a volume that nobody is about to bind.
+/// The next write for a volume that is not being bound: release or phase.
 pub(super) fn for_volume(volume: &Value, claim: Option<&Value>) -> Option<Write> {
     let uid = text(volume, "spec.claimRef.uid");
     if uid.is_empty() {
@@ -60,7 +60,7 @@ fn text<'v>(object: &'v Value, path: &str) -> &'v str {
         .unwrap_or_default()
 }
 
-/// Whether a volume is kept for this claim; `None` when it is kept for nobody.
+/// Whether the volume's `claimRef` names this claim; `None` without a `claimRef`.
 fn is_for(volume: &Value, claim: &Value) -> Option<bool> {
     let reference = object::at(volume, "spec.claimRef").filter(|reference| reference.is_object())?;
     let uid = text(reference, "uid");
@@ -71,7 +71,7 @@ fn is_for(volume: &Value, claim: &Value) -> Option<bool> {
     )
 }
 
-/// The volume that is kept for a claim, or else the smallest that will do.
+/// The volume pre-bound to a claim, or else the smallest that satisfies it.
 fn find<'v>(claim: &Value, volumes: &'v [Value], waits: bool) -> Option<&'v Value> {
     let fitting = || volumes.iter().filter(|volume| satisfies(volume, claim));
     if let Some(kept) = fitting().find(|volume| is_for(volume, claim) == Some(true)) {
@@ -121,7 +121,7 @@ fn satisfies(volume: &Value, claim: &Value) -> bool {
         && modes(claim).iter().all(|mode| offered.contains(mode))
 }
 
-/// The volume with a reference to its claim.
+/// The volume with a `claimRef` to the claim.
 fn claimed(volume: &Value, claim: &Value) -> Option<Write> {
     if !text(volume, "spec.claimRef.uid").is_empty() {
         return None;
@@ -137,7 +137,7 @@ fn claimed(volume: &Value, claim: &Value) -> Option<Write> {
     Some(Write::Object(next))
 }
 
-/// The claim with the name of its volume.
+/// The claim with `volumeName`.
 fn named_in(claim: &Value, volume: &Value) -> Option<Write> {
     let mut next = claim.clone();
     if text(claim, "spec.volumeName").is_empty() {
@@ -155,7 +155,7 @@ fn annotate(object: &mut Value, name: &str) {
     metadata.entry("annotations").or_insert_with(|| json!({}))[name] = json!("yes");
 }
 
-/// The claim with the status of a bound one.
+/// The claim with the status `Bound`.
 fn bound(claim: &Value, volume: &Value) -> Option<Write> {
     if text(claim, "status.phase") == "Bound" {
         return None;
@@ -194,7 +194,7 @@ mod tests {
             "spec": {"accessModes": ["ReadWriteOnce", "ReadOnlyMany"], "capacity": {"storage": size}}})
     }
 
-    /// Carries writes out until there are none.
+    /// Applies writes until there are none.
     fn settle(mut claim: Value, mut volumes: Vec<Value>) -> (Value, Vec<Value>) {
         for _ in 0..10 {
             let Some(Write::Object(next) | Write::Status(next)) = for_claim(&claim, &volumes, false) else {

@@ -1,14 +1,14 @@
-//! What a container would do, told from its command alone, as far as that is plain to see.
+//! Guesses how long a container would run, and its exit code, from its command.
 //!
-//! Nothing is run here, but a Job that sleeps for an hour should not be done in a second. What is not understood is left
-//! to the defaults.
+//! Containers run nothing, but a Job that sleeps for an hour should not complete in a second. For other commands the
+//! defaults apply.
 //!
-//! | command | acts out |
+//! | command | simulated as |
 //! |---|---|
 //! | `sleep 30`, `sleep 5m`, `sleep 1.5` | runs that long; several sleeps of a shell script add up |
-//! | `sleep infinity` | runs until it is stopped |
-//! | `pause`, `netexec`, `serve-hostname`, `tail -f …` | runs until it is stopped |
-//! | `false`, `exit 3` | ends with that code |
+//! | `sleep infinity` | runs until stopped |
+//! | `pause`, `netexec`, `serve-hostname`, `tail -f …` | runs until stopped |
+//! | `false`, `exit 3` | exits with that code |
 
 use std::time::Duration;
 
@@ -16,24 +16,24 @@ use serde_json::Value;
 
 use super::read;
 
-/// How long containers run.
+/// The running time of containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Length {
     For(Duration),
     UntilStopped,
 }
 
-/// What the containers of a pod do.
+/// The behaviour of a pod's containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Behaviour {
-    /// How long the longest of them runs, if that is known of any.
+    /// The longest running time of any container, if known.
     pub(super) length: Option<Length>,
-    /// What the first of them that says so ends with.
+    /// The exit code of the first container that has one.
     pub(super) exit_code: Option<i64>,
 }
 
 impl Behaviour {
-    /// Reads the commands of a pod's containers.
+    /// Derives it from the commands of a pod's containers.
     pub(super) fn of(pod: &Value) -> Self {
         let mut behaviour = Self::default();
         for container in read::list(pod, "spec.containers") {
@@ -63,7 +63,7 @@ impl Behaviour {
     }
 }
 
-/// The words of a command and its arguments; those of a shell script without what separates its commands.
+/// The words of a command with its arguments; shell scripts are split at command separators.
 fn words(container: &Value) -> Vec<String> {
     let parts = ["command", "args"].map(|field| read::list(container, field));
     let parts = parts.into_iter().flatten().filter_map(Value::as_str);

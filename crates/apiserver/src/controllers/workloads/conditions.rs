@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::object;
 
-/// A condition as it should be.
+/// A desired condition.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Condition {
     pub(super) kind: &'static str,
@@ -29,7 +29,7 @@ impl Condition {
         }
     }
 
-    /// The condition as JSON, entered at `now`.
+    /// The condition as JSON with `lastTransitionTime` of `now`.
     pub(super) fn at(&self, now: Timestamp) -> Value {
         let now = object::timestamp(now);
         let mut value = json!({"type": self.kind, "status": self.status, "lastTransitionTime": now});
@@ -43,17 +43,17 @@ impl Condition {
     }
 }
 
-/// The condition of a type.
+/// Finds the condition of a type.
 pub(super) fn find<'a>(conditions: &'a [Value], kind: &str) -> Option<&'a Value> {
     conditions.iter().find(|one| field(one, "type") == kind)
 }
 
-/// A text of a condition.
+/// A string field of a condition.
 pub(super) fn field<'a>(condition: &'a Value, name: &str) -> &'a str {
     condition.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Whether a condition holds.
+/// Whether a condition is `True`.
 pub(super) fn holds(conditions: &[Value], kind: &str) -> bool {
     find(conditions, kind).is_some_and(|one| field(one, "status") == "True")
 }
@@ -63,7 +63,7 @@ pub(super) fn remove(conditions: &mut Vec<Value>, kind: &str) {
     conditions.retain(|one| field(one, "type") != kind);
 }
 
-/// Enters a condition where it is, keeping the time of the last transition while the status stays.
+/// Sets a condition in place, keeping `lastTransitionTime` while the status is unchanged.
 pub(super) fn set(conditions: &mut Vec<Value>, condition: &Condition, now: Timestamp) {
     let mut wanted = condition.at(now);
     match conditions
@@ -88,8 +88,8 @@ pub(super) fn set(conditions: &mut Vec<Value>, condition: &Condition, now: Times
     }
 }
 
-/// Enters a condition of a Deployment, which has a `lastUpdateTime` and goes to the end of the list when
-/// it changes. The same status and reason change nothing, whatever the message.
+/// Sets a condition of a Deployment, which has a `lastUpdateTime` and moves to the end of the list when it changes.
+/// With the same status and reason nothing is written, even if the message differs, as upstream.
 pub(super) fn set_deployment(conditions: &mut Vec<Value>, condition: &Condition, now: Timestamp) {
     let current = find(conditions, condition.kind);
     if current.is_some_and(|one| {

@@ -1,4 +1,4 @@
-//! CronJobs: Jobs, made when it is time.
+//! CronJob controller: creates Jobs on schedule.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -16,10 +16,10 @@ pub(super) struct Observed {
     pub(super) jobs: Vec<Value>,
 }
 
-/// Missed moments are counted no further than this.
+/// At most this many missed schedules are counted.
 const MOST_MISSED: usize = 10_000;
 
-/// Decides whether it is time, which old Jobs go, and when to look again.
+/// Decides whether to start a Job, which finished Jobs to delete, and when to requeue.
 pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let cron = &observed.cron;
     let mut plan = Plan::default();
@@ -39,7 +39,7 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     };
     let schedule = Schedule::parse(read::text(cron, "spec.schedule"));
     let (Some(schedule), Some(zone)) = (schedule, zone) else {
-        tell_bad_schedule(cron, &mut plan);
+        emit_bad_schedule(cron, &mut plan);
         status(observed, &active, last, &mut plan);
         return plan;
     };
@@ -57,7 +57,7 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
         let made = make(cron, due);
         let name = object::name(&made).to_owned();
         plan.writes.push(Write::Ensure(made));
-        plan.tell(
+        plan.emit(
             cron,
             Level::Normal,
             "SuccessfulCreate",
@@ -70,7 +70,7 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     plan
 }
 
-/// The latest moment that has come since the last Job, and that is not too long ago.
+/// The most recent missed schedule within `startingDeadlineSeconds`.
 fn due(cron: &Value, schedule: &Schedule, zone: &TimeZone, now: Timestamp) -> Option<Timestamp> {
     let mut from = read::time(cron, "status.lastScheduleTime").unwrap_or_else(|| read::created(cron));
     if let Some(seconds) = object::at(cron, "spec.startingDeadlineSeconds").and_then(Value::as_i64) {
@@ -104,16 +104,16 @@ fn make(cron: &Value, due: Timestamp) -> Value {
     json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": jobs.get("spec").cloned().unwrap_or_default()})
 }
 
-fn tell_bad_schedule(cron: &Value, plan: &mut Plan) {
+fn emit_bad_schedule(cron: &Value, plan: &mut Plan) {
     let message = format!(
         "unparseable schedule {:?} or time zone {:?}",
         read::text(cron, "spec.schedule"),
         read::text(cron, "spec.timeZone")
     );
-    plan.tell(cron, Level::Warning, "UnparseableSchedule", message);
+    plan.emit(cron, Level::Warning, "UnparseableSchedule", message);
 }
 
-/// Deletes the oldest Jobs that have ended, beyond the limits of the history.
+/// Deletes the oldest finished Jobs beyond the history limits.
 fn clean_up(observed: &Observed, plan: &mut Plan) {
     for (end, limit, default) in [
         ("Complete", "spec.successfulJobsHistoryLimit", 3),

@@ -1,4 +1,4 @@
-//! DaemonSets: one pod on every node that takes it.
+//! DaemonSet controller: one pod on every eligible node.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::history::{self, REVISION_HASH};
+use super::index::Pod;
 use super::read::{self, Round};
-use super::world::Pod;
 use super::write::{Level, Plan, Write};
 use super::{node, template};
 use crate::object;
@@ -22,7 +22,7 @@ pub(super) struct Observed {
     pub(super) revisions: Vec<Value>,
 }
 
-/// Taints that a DaemonSet's pods put up with, whatever they say.
+/// Tolerations that every DaemonSet pod gets.
 const TOLERATED: [(&str, &str); 6] = [
     ("node.kubernetes.io/not-ready", "NoExecute"),
     ("node.kubernetes.io/unreachable", "NoExecute"),
@@ -32,7 +32,7 @@ const TOLERATED: [(&str, &str); 6] = [
     ("node.kubernetes.io/unschedulable", "NoSchedule"),
 ];
 
-/// Decides which pods to make, delete and replace.
+/// Decides which pods to create, delete and replace.
 pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let set = &observed.set;
     let mut plan = Plan::default();
@@ -82,7 +82,7 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
         .filter(|name| on_node.get(**name).is_none_or(Vec::is_empty))
     {
         plan.writes.push(Write::Create(with_node(sample.clone(), name)));
-        plan.tell(
+        plan.emit(
             set,
             Level::Normal,
             "SuccessfulCreate",
@@ -97,7 +97,7 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
 
 fn delete(set: &Value, pod: &Pod, plan: &mut Plan) {
     plan.writes.push(Write::Delete((*pod.value).clone()));
-    plan.tell(
+    plan.emit(
         set,
         Level::Normal,
         "SuccessfulDelete",
@@ -105,7 +105,7 @@ fn delete(set: &Value, pod: &Pod, plan: &mut Plan) {
     );
 }
 
-/// Deletes old pods, as far as unavailability allows; pods that are unavailable anyway go at once.
+/// Deletes outdated pods within `maxUnavailable`; pods that are unavailable anyway are deleted at once.
 fn replace(
     observed: &Observed,
     wanted: &BTreeMap<&str, &Value>,
@@ -152,7 +152,7 @@ fn replace(
         .for_each(|pod| delete(set, pod, plan));
 }
 
-/// The node that a pod runs on or is meant for.
+/// The node that a pod runs on, or that its affinity names.
 fn target(pod: &Pod) -> String {
     if !pod.node().is_empty() {
         return pod.node().to_owned();
@@ -184,7 +184,7 @@ fn pod(set: &Value, hash: &str) -> Value {
     pod
 }
 
-/// A pod that may go to one node only, besides what it asks for itself.
+/// Adds a required node affinity for one node to the pod.
 fn with_node(mut pod: Value, node: &str) -> Value {
     let path = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
     let field = json!([{"key": "metadata.name", "operator": "In", "values": [node]}]);

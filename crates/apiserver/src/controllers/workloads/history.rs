@@ -1,4 +1,4 @@
-//! ControllerRevisions: the templates that a StatefulSet or DaemonSet has had.
+//! ControllerRevisions: the template history of StatefulSets and DaemonSets.
 
 use serde_json::{Value, json};
 
@@ -6,10 +6,10 @@ use super::write::{Plan, Write};
 use super::{read, template};
 use crate::object;
 
-/// The label of a revision's hash, and what pods carry it as.
+/// The label with a revision's hash, on revisions and pods.
 pub(super) const REVISION_HASH: &str = "controller-revision-hash";
 
-/// The revision of the current template; made, or renumbered to be the newest, where it must be.
+/// The ControllerRevision of the current template; created, or renumbered as the newest, if necessary.
 pub(super) fn current(owner: &Value, revisions: &[Value], plan: &mut Plan) -> Value {
     let template = object::at(owner, "spec.template").unwrap_or(&Value::Null);
     let newest = revisions
@@ -52,7 +52,7 @@ pub(super) fn current(owner: &Value, revisions: &[Value], plan: &mut Plan) -> Va
     revision
 }
 
-/// The template that a revision holds.
+/// The pod template of a revision.
 pub(super) fn template_of(revision: &Value) -> Value {
     let mut template = object::at(revision, "data.spec.template")
         .cloned()
@@ -63,7 +63,7 @@ pub(super) fn template_of(revision: &Value) -> Value {
     template
 }
 
-/// Deletes the oldest revisions that nothing uses, beyond the limit of the history.
+/// Deletes the oldest unused revisions beyond `revisionHistoryLimit`.
 pub(super) fn clean_up(
     owner: &Value,
     revisions: &[Value],

@@ -1,4 +1,4 @@
-//! Jobs: pods that are meant to end, until enough of them have ended well.
+//! Job controller: runs pods until enough of them have succeeded.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::conditions::{self, Condition};
-use super::world::{Phase, Pod};
+use super::index::{Phase, Pod};
 use super::write::{Level, Plan, Write};
 use super::{read, template};
 use crate::object;
@@ -24,7 +24,7 @@ const FIRST_BACK_OFF: Duration = Duration::from_secs(10);
 const LONGEST_BACK_OFF: Duration = Duration::from_secs(600);
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 
-/// Whether a Job has ended, and how.
+/// The terminal condition of a Job (`Complete` or `Failed`), if it has one.
 pub(super) fn finished(job: &Value) -> Option<&'static str> {
     let conditions = read::list(job, "status.conditions");
     ["Complete", "Failed"]
@@ -32,7 +32,7 @@ pub(super) fn finished(job: &Value) -> Option<&'static str> {
         .find(|kind| conditions::holds(conditions, kind))
 }
 
-/// Decides which pods to make and delete, and whether the Job is done.
+/// Decides which pods to create and delete, and whether the Job is finished.
 pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let job = &observed.job;
     let mut plan = Plan::default();
@@ -65,7 +65,7 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
         for condition in end {
             conditions::set(&mut conditions, condition, now);
         }
-        tell_end(job, end, &mut plan);
+        emit_end(job, end, &mut plan);
     } else if suspended {
         conditions::set(
             &mut conditions,
@@ -133,7 +133,7 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     wanted.insert("uncountedTerminatedPods".to_owned(), json!({}));
     status = Value::Object(wanted);
     plan.status(job, status);
-    // The status is told before pods are touched: what a Job has counted must outlive its pods.
+    // The status is written before pods are deleted: counted completions must outlive the pods.
     let at = plan
         .writes
         .iter()
@@ -152,9 +152,9 @@ struct Tally<'a> {
     failed: i64,
     last_failure: Option<Timestamp>,
     indexed: bool,
-    /// Indexes that have ended well.
+    /// Completed indexes.
     done: BTreeSet<i64>,
-    /// Indexes that a pod works on.
+    /// Indexes with an active pod.
     taken: BTreeSet<i64>,
 }
 
@@ -186,7 +186,7 @@ impl<'a> Tally<'a> {
                 .iter()
                 .filter(|pod| pod.deleting && !pod.is_finished())
                 .count(),
-            // A pod that was counted counts, even if somebody has deleted it since.
+            // A counted pod stays counted, even if it was deleted since.
             succeeded: count(succeeded).max(read::number(job, "status.succeeded", 0)),
             failed: count(of_phase(Phase::Failed).count()).max(read::number(job, "status.failed", 0)),
             last_failure: of_phase(Phase::Failed).map(ended).max(),
@@ -198,7 +198,7 @@ impl<'a> Tally<'a> {
     }
 }
 
-/// The conditions with which a Job ends.
+/// The terminal conditions of the Job, if it is finished.
 fn verdict(job: &Value, tally: &Tally<'_>, too_late: bool) -> Option<Vec<Condition>> {
     let fail = |reason: &'static str, message: &str| {
         Some(vec![
@@ -223,7 +223,7 @@ fn verdict(job: &Value, tally: &Tally<'_>, too_late: bool) -> Option<Vec<Conditi
     }
     let complete = match object::at(job, "spec.completions").and_then(Value::as_i64) {
         Some(completions) => tally.succeeded >= completions,
-        // Without a number, the first success ends it, once nobody works any more.
+        // Without `completions`, the Job completes after the first success, once no pod is active.
         None if object::at(job, "spec.parallelism").is_some() => {
             tally.succeeded > 0 && tally.active.is_empty()
         }
@@ -238,17 +238,17 @@ fn verdict(job: &Value, tally: &Tally<'_>, too_late: bool) -> Option<Vec<Conditi
     })
 }
 
-fn tell_end(job: &Value, end: &[Condition], plan: &mut Plan) {
+fn emit_end(job: &Value, end: &[Condition], plan: &mut Plan) {
     match end.last() {
         Some(condition) if condition.kind == "Complete" => {
-            plan.tell(job, Level::Normal, "Completed", "Job completed")
+            plan.emit(job, Level::Normal, "Completed", "Job completed")
         }
-        Some(condition) => plan.tell(job, Level::Warning, condition.reason, condition.message.clone()),
+        Some(condition) => plan.emit(job, Level::Warning, condition.reason, condition.message.clone()),
         None => {}
     }
 }
 
-/// Makes and deletes pods; tells when to look again.
+/// Creates and deletes pods, and requeues for back-off.
 fn manage(job: &Value, tally: &Tally<'_>, now: Timestamp, plan: &mut Plan) -> Option<Duration> {
     let parallelism = read::number(job, "spec.parallelism", 1);
     let completions = object::at(job, "spec.completions").and_then(Value::as_i64);
@@ -289,7 +289,7 @@ fn manage(job: &Value, tally: &Tally<'_>, now: Timestamp, plan: &mut Plan) -> Op
         plan.writes.push(Write::Create(pod));
     }
     if active < wanted {
-        plan.tell(
+        plan.emit(
             job,
             Level::Normal,
             "SuccessfulCreate",
@@ -323,7 +323,7 @@ fn pod(job: &Value, index: Option<i64>) -> Value {
     pod
 }
 
-/// Deletes a Job that has been done for long enough.
+/// Deletes a finished Job after `ttlSecondsAfterFinished`.
 fn expire(job: &Value, now: Timestamp, plan: &mut Plan) {
     let Some(seconds) = object::at(job, "spec.ttlSecondsAfterFinished").and_then(Value::as_i64) else {
         return;
@@ -348,7 +348,7 @@ fn expire(job: &Value, now: Timestamp, plan: &mut Plan) {
     }
 }
 
-/// Indexes as `1,3-5,7`.
+/// Formats indexes as `1,3-5,7`.
 fn indexes(done: &BTreeSet<i64>) -> String {
     let mut parts: Vec<(i64, i64)> = Vec::new();
     for index in done {

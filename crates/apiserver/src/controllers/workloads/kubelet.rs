@@ -1,34 +1,34 @@
-//! The life of a pod: it gets a node, starts, becomes ready (or acts out its script), and goes.
+//! Simulated kubelet: a pod is scheduled, starts, becomes ready (or behaves as its annotations say), and stops.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::annotations::{Failure, Overrides};
 use super::command::{Behaviour, Length};
 use super::conditions::{self, Condition};
-use super::script::{Failure, Script};
-use super::world::{Phase, Pod};
+use super::index::{Phase, Pod};
 use super::write::{Level, Plan, Write};
 use super::{Simulation, read};
 use crate::object;
 
-/// A pod, and the nodes it may go to.
+/// A pod and its candidate nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Observed {
     pub(super) pod: Pod,
-    /// The best node for it, while it has none.
+    /// The node to bind it to, while it has none.
     pub(super) node: Option<String>,
-    /// How many nodes there are.
+    /// The number of nodes.
     pub(super) nodes: usize,
 }
 
 const FIRST_RESTART: Duration = Duration::from_secs(10);
 const LONGEST_RESTART: Duration = Duration::from_secs(300);
-/// How often a message about a bad script is told: once per pod, remembered by this condition.
+/// The pod condition that records invalid annotations, so that the Event is emitted once per pod.
 const SCRIPTED: &str = "SimulationScripted";
 
-/// Decides what happens to a pod next.
+/// Decides the next status of a pod.
 pub(super) fn plan(observed: &Observed, settings: &Simulation, now: Timestamp) -> Plan {
     let pod = &observed.pod;
     let mut plan = Plan::default();
@@ -43,15 +43,20 @@ pub(super) fn plan(observed: &Observed, settings: &Simulation, now: Timestamp) -
         schedule(observed, now, &mut plan);
         return plan;
     };
-    let script = Script::of(&pod.value);
-    let (act, after) = act(pod, &script, settings, started, now);
+    let overrides = Overrides::of(&pod.value);
+    let (act, after) = act(pod, &overrides, settings, started, now);
     plan.after = after;
     let mut status = status(pod, &act, started, now);
     let mut conditions = read::list(&status, "conditions").to_vec();
-    if !script.problems.is_empty() {
-        let message = script.problems.values().cloned().collect::<Vec<_>>().join("; ");
+    if !overrides.problems.is_empty() {
+        let message = overrides
+            .problems
+            .values()
+            .cloned()
+            .collect::<Vec<_>>()
+            .join("; ");
         if conditions::find(&conditions, SCRIPTED).is_none() {
-            plan.tell(&pod.value, Level::Warning, "InvalidSimulation", message.clone());
+            plan.emit(&pod.value, Level::Warning, "InvalidSimulation", message.clone());
         }
         conditions::set(
             &mut conditions,
@@ -64,7 +69,7 @@ pub(super) fn plan(observed: &Observed, settings: &Simulation, now: Timestamp) -
     plan
 }
 
-/// Without a kubelet to stop anything, stopping takes as long as it was told, and no longer than was asked.
+/// Removes a terminating pod after `stop_after` or its grace period, whichever is shorter.
 fn stop(pod: &Pod, settings: &Simulation, now: Timestamp, plan: &mut Plan) {
     let grace = read::number(&pod.value, "metadata.deletionGracePeriodSeconds", 0);
     if grace == 0 {
@@ -105,36 +110,36 @@ fn schedule(observed: &Observed, now: Timestamp, plan: &mut Plan) {
     plan.status(pod, status);
 }
 
-/// What the containers of a pod do at one moment.
+/// The state of a pod's containers.
 #[derive(Debug, Clone, PartialEq)]
 enum Act {
-    /// They are being made.
+    /// ContainerCreating.
     Creating,
-    /// They run; the readiness probe says yes or no.
+    /// Running; ready or not.
     Running { ready: bool },
-    /// They wait, and say why.
+    /// Waiting, with a reason.
     Waiting {
         reason: &'static str,
         message: String,
         restarts: i64,
         exit_code: Option<i64>,
     },
-    /// They have ended.
+    /// Terminated.
     Ended { exit_code: i64 },
 }
 
-/// What the containers do now, and when that changes.
+/// The current state of the containers, and when it changes.
 fn act(
     pod: &Pod,
-    script: &Script,
+    overrides: &Overrides,
     settings: &Simulation,
     started: Timestamp,
     now: Timestamp,
 ) -> (Act, Option<Duration>) {
     let until = |after: Duration| read::until(read::later(started, after), now);
-    let ready_after = script.ready_after.unwrap_or(settings.ready_after);
+    let ready_after = overrides.ready_after.unwrap_or(settings.ready_after);
     let running_after = ready_after.min(settings.ready_after);
-    if script.fail == Some(Failure::ImagePull) {
+    if overrides.fail == Some(Failure::ImagePull) {
         let image = read::list(&pod.value, "spec.containers")
             .first()
             .map_or("", |one| read::text(one, "image"));
@@ -157,10 +162,10 @@ fn act(
         true => Behaviour::of(&pod.value),
         false => Behaviour::default(),
     };
-    let run_for = match (script.run_for, script.fail) {
+    let run_for = match (overrides.run_for, overrides.fail) {
         (Some(run_for), _) => Some(run_for),
         (None, Some(Failure::CrashLoop)) => Some(Duration::ZERO),
-        (None, _) if script.exit_code.is_some() => Some(settings.run_for),
+        (None, _) if overrides.exit_code.is_some() => Some(settings.run_for),
         (None, _) if ends => match told.length {
             Some(Length::For(length)) => Some(length),
             Some(Length::UntilStopped) => None,
@@ -169,10 +174,10 @@ fn act(
         _ => None,
     };
     if let Some(run_for) = run_for {
-        let failing = script.fail.map(|_| 1);
+        let failing = overrides.fail.map(|_| 1);
         return run(
             pod,
-            script
+            overrides
                 .exit_code
                 .or(failing)
                 .or(told.exit_code)
@@ -186,7 +191,7 @@ fn act(
     if let Some(left) = until(ready_after) {
         return (Act::Running { ready: false }, Some(left));
     }
-    match script.flap {
+    match overrides.flap {
         Some(period) => {
             let elapsed =
                 Duration::try_from(now.duration_since(read::later(started, ready_after))).unwrap_or_default();
@@ -205,7 +210,7 @@ fn act(
     }
 }
 
-/// Containers that exit: for good, or to be started again after a back-off that doubles.
+/// Containers that exit: for good, or restarted with an exponential back-off.
 fn run(
     pod: &Pod,
     code: i64,
@@ -268,7 +273,7 @@ fn go_seconds(duration: Duration) -> String {
     }
 }
 
-/// The status that tells all this, with everything that others have added to it.
+/// The new pod status; conditions of other writers are kept.
 fn status(pod: &Pod, act: &Act, started: Timestamp, now: Timestamp) -> Value {
     let value = &pod.value;
     let mut status = value
@@ -382,10 +387,10 @@ fn status(pod: &Pod, act: &Act, started: Timestamp, now: Timestamp) -> Value {
     Value::Object(status)
 }
 
-/// The address of every simulated node.
+/// The IP address of every simulated node.
 pub(super) const HOST: &str = "192.168.0.1";
 
-/// An address in 10.0.0.0/10 that depends on the pod alone.
+/// A pod IP in 10.0.0.0/10, derived from the UID.
 fn address(uid: &str) -> String {
     let hash = uid.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
@@ -483,7 +488,7 @@ mod tests {
         read::later(START, Duration::from_secs(seconds))
     }
 
-    /// Plays a pod's life at these seconds, and tells phase, ready, restarts and state at each.
+    /// Simulates a pod at these seconds; returns phase, readiness, restarts and state at each.
     fn play(mut observed: Observed, seconds: &[u64]) -> Vec<String> {
         let mut told = Vec::new();
         for second in seconds {
@@ -592,7 +597,7 @@ mod tests {
         let first = plan(&observed, &Simulation::default(), at(1));
         assert!(matches!(
             first.writes[0],
-            Write::Tell {
+            Write::Event {
                 reason: "InvalidSimulation",
                 ..
             }

@@ -1,5 +1,4 @@
-//! Workloads without machines: what the workload controllers, the scheduler and the kubelets of a
-//! cluster do, as far as the API shows it.
+//! Simulation of the workload controllers, the scheduler and the kubelets, as far as the API shows them.
 //!
 //! ```text
 //!  CronJob ─► Job ───────────┐
@@ -9,33 +8,32 @@
 //!                                  └─► Endpoints, EndpointSlices of the Services that select it
 //! ```
 //!
-//! The controllers follow the rules of upstream's: the same steps, counts, conditions, reasons and
-//! messages. Only the pods are made up: they run nothing, get an address, and become ready after a
-//! while; those that are meant to end do so when their command says, as far as that is plain to see ([`command`]).
-//! Annotations on a pod (usually on its template) make it act out something else; see
-//! [`annotations`]. An annotation that says nothing sensible is told by an Event and by the pod's
-//! condition `SimulationScripted`, and the default applies.
+//! The controllers follow upstream's rules: the same steps, counts, conditions, reasons and messages. Only pods are
+//! simulated: they run nothing, get an IP address, and become ready after a while; run-to-completion pods end when
+//! their command would, as far as it is recognized ([`command`]). Annotations on a pod (usually on its template) change
+//! that; see [`annotations`]. An invalid annotation is reported by an Event and by the pod condition
+//! `SimulationScripted`, and the default applies.
 //!
-//! Everything is decided by pure functions (`plan`) on what a key's objects are at one moment, and
-//! decided again whenever one of them changes. A world that is as it should be is left alone.
+//! Every reconcile is a pure function (`plan`) of the observed objects of a key, and is repeated when one of them
+//! changes. An unchanged state causes no writes.
 
+pub mod annotations;
 mod command;
 mod conditions;
 mod cron_job;
 mod daemon_set;
 mod deployment;
 mod history;
+mod index;
 mod job;
 mod kubelet;
 mod node;
 mod read;
 mod replicas;
 mod schedule;
-mod script;
 mod services;
 mod stateful_set;
 mod template;
-mod world;
 mod write;
 
 use std::collections::HashMap;
@@ -45,32 +43,27 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::Place;
-use super::work::{self, Controller, Queue, Step};
+use super::ObjectKey;
+use super::work_queue::{self, Controller, Step, WorkQueue};
 use crate::loopback::{Loopback, Refused};
 use crate::object;
 use crate::selector::LabelSelector;
 use crate::server::Server;
-use crate::source::Steady;
+use crate::source::MonotonicClock;
 use crate::store::{Entry, Event, EventKind};
-use world::{Owner, Pod, World};
+use index::{Index, Owner, Pod};
 use write::Plan;
 
-/// The annotations by which a pod is told what to act out.
-pub mod annotations {
-    pub use super::script::{EXIT_CODE, FAIL, FLAP, READY_AFTER, RUN_FOR};
-}
-
-/// How simulated pods behave unless their annotations say otherwise.
+/// Defaults of simulated pods, which annotations override.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Simulation {
     /// How long after its start a pod becomes ready.
     pub ready_after: Duration,
-    /// How long a pod takes to stop, unless its grace period is shorter.
+    /// How long a pod takes to stop; at most its grace period.
     pub stop_after: Duration,
-    /// How long containers run that are meant to end (`restartPolicy` other than `Always`).
+    /// How long the containers of run-to-completion pods run (`restartPolicy` other than `Always`).
     pub run_for: Duration,
-    /// The node that is made when there is none; with no name, none is made.
+    /// The node that is created if there is none; `None` creates none.
     pub node: Option<String>,
 }
 
@@ -86,7 +79,7 @@ impl Default for Simulation {
     }
 }
 
-/// What is put in order here.
+/// The reconciled kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Kind {
     Pod,
@@ -117,7 +110,7 @@ impl Kind {
         Self::CronJob,
     ];
 
-    /// Where the store keeps its objects.
+    /// The bucket of its objects.
     const fn bucket(self) -> &'static str {
         match self {
             Self::Pod => "/pods",
@@ -134,7 +127,7 @@ impl Kind {
         }
     }
 
-    /// Who writes for it.
+    /// The user of its controller.
     const fn account(self) -> &'static str {
         match self {
             Self::Pod => "kubelet",
@@ -167,21 +160,21 @@ impl Kind {
         }
     }
 
-    /// Kinds that take pods which nobody controls.
+    /// Kinds that adopt orphaned pods.
     const ADOPTING: [Self; 2] = [Self::ReplicaSet, Self::ReplicationController];
 }
 
 const ENDPOINTS: &str = "/endpoints";
 const SLICES: &str = "discovery.k8s.io/endpointslices";
 
-/// One object to put in order.
+/// The object to reconcile.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
     kind: Kind,
     key: Arc<str>,
 }
 
-/// Reads the world from the store, and follows it from there.
+/// Starts the controllers: builds the index from the store, then follows events.
 pub(super) fn start(server: &Arc<Server>, settings: Simulation) {
     let (known, feed) = (server.store.revision(), server.store.feed());
     let client = |kind: Kind| {
@@ -197,11 +190,11 @@ pub(super) fn start(server: &Arc<Server>, settings: Simulation) {
         server: server.clone(),
         settings,
         clients,
-        world: World::default(),
+        index: Index::default(),
         refusals: HashMap::new(),
-        time: Steady::default(),
+        time: MonotonicClock::default(),
     };
-    let mut queue = Queue::new();
+    let mut queue = WorkQueue::new();
     for kind in Kind::ALL {
         for entry in simulator.bucket(kind).list("").0 {
             simulator.put(kind, &entry, None, &mut queue);
@@ -211,23 +204,23 @@ pub(super) fn start(server: &Arc<Server>, settings: Simulation) {
         kind: Kind::Node,
         key: "".into(),
     });
-    tokio::spawn(work::run(server.clone(), feed, known, simulator, queue));
+    tokio::spawn(work_queue::run(server.clone(), feed, known, simulator, queue));
 }
 
 struct Simulator {
     server: Arc<Server>,
     settings: Simulation,
     clients: HashMap<Kind, Loopback>,
-    world: World,
-    /// Why the last writes for a key were refused.
+    index: Index,
+    /// Errors of the last writes for a key.
     refusals: HashMap<Key, String>,
-    time: Steady,
+    time: MonotonicClock,
 }
 
 impl Controller for Simulator {
     type Key = Key;
 
-    fn note(&mut self, event: &Event, queue: &mut Queue<Key>) {
+    fn handle_event(&mut self, event: &Event, queue: &mut WorkQueue<Key>) {
         match &*event.bucket {
             ENDPOINTS => queue.add(Key {
                 kind: Kind::Service,
@@ -254,19 +247,19 @@ impl Controller for Simulator {
         }
     }
 
-    fn decide(&mut self, key: &Key, _: &mut Queue<Key>) -> Step {
+    fn decide(&mut self, key: &Key, _: &mut WorkQueue<Key>) -> Step {
         let now = self.now();
         let plan = self.plan(key, now).unwrap_or_default();
         if !plan.writes.is_empty() {
-            tracing::debug!(?key, writes = plan.writes.len(), "simulation");
+            tracing::debug!(?key, writes = plan.writes.len(), "reconciled workload");
         }
         plan.step(&self.server, &self.clients[&key.kind])
     }
 
-    fn outcome(&mut self, key: &Key, refused: Option<&Refused>, queue: &mut Queue<Key>) {
+    fn outcome(&mut self, key: &Key, refused: Option<&Refused>, queue: &mut WorkQueue<Key>) {
         match refused {
-            // The next look sees what somebody else wrote; a name that is taken must be told.
-            Some(refused) if refused.reason() == "Conflict" || is_last_orders(refused) => {}
+            // A conflict is resolved by the retry, which observes the concurrent write; AlreadyExists must reach the plan.
+            Some(refused) if refused.reason() == "Conflict" || is_namespace_terminating(refused) => {}
             Some(refused) => {
                 self.refusals.insert(key.clone(), refused.message().to_owned());
             }
@@ -280,7 +273,7 @@ impl Controller for Simulator {
 }
 
 impl Simulator {
-    /// A clock that is set back must not keep pods from starting, or from stopping.
+    /// The current time, monotonic: a wall clock that is set back must not delay starting or stopping of pods.
     fn now(&mut self) -> Timestamp {
         self.time.after(self.server.sources.now())
     }
@@ -289,8 +282,8 @@ impl Simulator {
         self.server.store.bucket(&kind.bucket().into())
     }
 
-    /// Takes note of an object, and of whom that concerns.
-    fn put(&mut self, kind: Kind, entry: &Arc<Entry>, now: Option<Timestamp>, queue: &mut Queue<Key>) {
+    /// Updates the index with an object, and enqueues the keys that it concerns.
+    fn put(&mut self, kind: Kind, entry: &Arc<Entry>, now: Option<Timestamp>, queue: &mut WorkQueue<Key>) {
         queue.add(Key {
             kind,
             key: entry.key.clone(),
@@ -300,7 +293,7 @@ impl Simulator {
                 let pod = Pod::of(entry);
                 self.own(kind, entry, &pod.value, queue);
                 self.enqueue_services(&pod, queue);
-                if let Some(before) = self.world.put_pod(pod, now) {
+                if let Some(before) = self.index.put_pod(pod, now) {
                     self.enqueue_services(&before, queue);
                 }
             }
@@ -308,7 +301,7 @@ impl Simulator {
             Kind::ReplicaSet | Kind::ControllerRevision | Kind::Job => {
                 self.own(kind, entry, &entry.value(), queue)
             }
-            Kind::Service => self.world.put_service(&entry.key, &entry.value()),
+            Kind::Service => self.index.put_service(&entry.key, &entry.value()),
             Kind::ReplicationController
             | Kind::Deployment
             | Kind::StatefulSet
@@ -317,22 +310,22 @@ impl Simulator {
         }
     }
 
-    fn remove(&mut self, kind: Kind, entry: &Arc<Entry>, queue: &mut Queue<Key>) {
+    fn remove(&mut self, kind: Kind, entry: &Arc<Entry>, queue: &mut WorkQueue<Key>) {
         let key = Key {
             kind,
             key: entry.key.clone(),
         };
         self.refusals.remove(&key);
-        let place = Place {
+        let object_key = ObjectKey {
             bucket: kind.bucket().into(),
             key: entry.key.clone(),
         };
         match kind {
             Kind::Pod | Kind::ReplicaSet | Kind::ControllerRevision | Kind::Job => {
-                let owner = self.world.unlink(&place);
+                let owner = self.index.unlink(&object_key);
                 enqueue_owner(owner.as_ref(), entry.namespace(), queue);
                 if kind == Kind::Pod
-                    && let Some(pod) = self.world.remove_pod(&entry.key)
+                    && let Some(pod) = self.index.remove_pod(&entry.key)
                 {
                     self.enqueue_services(&pod, queue);
                 }
@@ -342,7 +335,7 @@ impl Simulator {
                 queue.add(key);
             }
             Kind::Service => {
-                self.world.remove_service(entry.namespace(), &entry.key);
+                self.index.remove_service(entry.namespace(), &entry.key);
                 queue.add(key);
             }
             Kind::ReplicationController
@@ -353,14 +346,14 @@ impl Simulator {
         }
     }
 
-    /// Tells the controller of an object, old and new, or whoever might adopt it.
-    fn own(&mut self, kind: Kind, entry: &Arc<Entry>, value: &Value, queue: &mut Queue<Key>) {
-        let place = Place {
+    /// Enqueues the old and the new controller of an object, or those that might adopt it.
+    fn own(&mut self, kind: Kind, entry: &Arc<Entry>, value: &Value, queue: &mut WorkQueue<Key>) {
+        let object_key = ObjectKey {
             bucket: kind.bucket().into(),
             key: entry.key.clone(),
         };
         let owner = Owner::of(value);
-        let before = self.world.link(&place, owner.clone());
+        let before = self.index.link(&object_key, owner.clone());
         enqueue_owner(owner.as_ref(), entry.namespace(), queue);
         if before != owner {
             enqueue_owner(before.as_ref(), entry.namespace(), queue);
@@ -377,8 +370,8 @@ impl Simulator {
         }
     }
 
-    /// Whoever selects an object that nobody controls.
-    fn enqueue_adopters(&self, kind: Kind, orphan: &Entry, queue: &mut Queue<Key>) {
+    /// Enqueues the objects of a kind whose selector matches an orphan.
+    fn enqueue_adopters(&self, kind: Kind, orphan: &Entry, queue: &mut WorkQueue<Key>) {
         for entry in self.bucket(kind).list(&format!("{}/", orphan.namespace())).0 {
             let selector = replicas::selector(&entry.value());
             if selector.is_some_and(|selector: LabelSelector| selector.matches(|label| orphan.label(label))) {
@@ -390,8 +383,8 @@ impl Simulator {
         }
     }
 
-    fn nodes_changed(&self, queue: &mut Queue<Key>) {
-        for pod in self.world.pods().filter(|pod| pod.started.is_none()) {
+    fn nodes_changed(&self, queue: &mut WorkQueue<Key>) {
+        for pod in self.index.pods().filter(|pod| pod.started.is_none()) {
             queue.add(Key {
                 kind: Kind::Pod,
                 key: pod.key.clone(),
@@ -405,8 +398,8 @@ impl Simulator {
         }
     }
 
-    fn enqueue_services(&self, pod: &Pod, queue: &mut Queue<Key>) {
-        for key in self.world.services_of(pod) {
+    fn enqueue_services(&self, pod: &Pod, queue: &mut WorkQueue<Key>) {
+        for key in self.index.services_of(pod) {
             queue.add(Key {
                 kind: Kind::Service,
                 key: key.clone(),
@@ -414,7 +407,7 @@ impl Simulator {
         }
     }
 
-    /// Observes the objects of a key, and decides.
+    /// Observes the objects of a key and plans the writes.
     fn plan(&self, key: &Key, now: Timestamp) -> Option<Plan> {
         match key.kind {
             Kind::Node => return Some(self.plan_node()),
@@ -430,7 +423,7 @@ impl Simulator {
             Kind::Node | Kind::Pod | Kind::Service | Kind::ControllerRevision => Plan::default(),
             Kind::ReplicaSet | Kind::ReplicationController => {
                 let observed = replicas::Observed {
-                    pods: self.world.pods_of(uid),
+                    pods: self.index.pods_of(uid),
                     orphans: self.orphan_pods(object::namespace(&object)),
                     set: object,
                     refusal,
@@ -439,7 +432,7 @@ impl Simulator {
             }
             Kind::Deployment => deployment::plan(&self.observe_deployment(object, refusal), now),
             Kind::StatefulSet => {
-                let (pods, revisions) = (self.world.pods_of(uid), self.revisions(uid));
+                let (pods, revisions) = (self.index.pods_of(uid), self.revisions(uid));
                 stateful_set::plan(
                     &stateful_set::Observed {
                         pods,
@@ -450,7 +443,7 @@ impl Simulator {
                 )
             }
             Kind::DaemonSet => {
-                let (pods, revisions, nodes) = (self.world.pods_of(uid), self.revisions(uid), self.nodes());
+                let (pods, revisions, nodes) = (self.index.pods_of(uid), self.revisions(uid), self.nodes());
                 daemon_set::plan(
                     &daemon_set::Observed {
                         pods,
@@ -463,20 +456,20 @@ impl Simulator {
             }
             Kind::Job => job::plan(
                 &job::Observed {
-                    pods: self.world.pods_of(uid),
+                    pods: self.index.pods_of(uid),
                     job: object,
                 },
                 now,
             ),
             Kind::CronJob => {
-                let jobs = self.values(self.world.children(uid, Kind::Job));
+                let jobs = self.values(self.index.children(uid, Kind::Job));
                 cron_job::plan(&cron_job::Observed { jobs, cron: object }, now)
             }
         })
     }
 
     fn revisions(&self, uid: &str) -> Vec<Value> {
-        self.values(self.world.children(uid, Kind::ControllerRevision))
+        self.values(self.index.children(uid, Kind::ControllerRevision))
     }
 
     fn plan_service(&self, key: &Arc<str>) -> Plan {
@@ -506,7 +499,7 @@ impl Simulator {
         })
     }
 
-    /// The pods that a Service selects: their labels are compared without decoding anything.
+    /// The pods that a Service selects; labels are compared without decoding the pods.
     fn selected_pods(&self, service: &Value) -> Vec<Arc<Pod>> {
         let selector = object::at(service, "spec.selector").and_then(Value::as_object);
         let Some(selector) = selector.filter(|selector| !selector.is_empty()) else {
@@ -524,12 +517,12 @@ impl Simulator {
         entries
             .iter()
             .filter(matches)
-            .filter_map(|entry| self.world.pod(&entry.key).cloned())
+            .filter_map(|entry| self.index.pod(&entry.key).cloned())
             .collect()
     }
 
     fn plan_pod(&self, key: &str, now: Timestamp) -> Option<Plan> {
-        let pod = Pod::clone(self.world.pod(key)?);
+        let pod = Pod::clone(self.index.pod(key)?);
         let (node, nodes) = match pod.started {
             Some(_) => (None, 0),
             None => node::choose(&pod, &self.nodes()),
@@ -561,15 +554,15 @@ impl Simulator {
     }
 
     fn orphan_pods(&self, namespace: &str) -> Vec<Arc<Pod>> {
-        self.world
+        self.index
             .orphans(namespace, Kind::Pod)
-            .filter_map(|place| self.world.pod(&place.key).cloned())
+            .filter_map(|object_key| self.index.pod(&object_key.key).cloned())
             .collect()
     }
 
-    fn values<'a>(&self, places: impl Iterator<Item = &'a Place>) -> Vec<Value> {
-        places
-            .filter_map(|place| place.entry(&self.server))
+    fn values<'a>(&self, object_keys: impl Iterator<Item = &'a ObjectKey>) -> Vec<Value> {
+        object_keys
+            .filter_map(|object_key| object_key.entry(&self.server))
             .map(|entry| entry.value())
             .collect()
     }
@@ -579,13 +572,13 @@ impl Simulator {
             object::meta_text(&deployment, "uid"),
             object::namespace(&deployment),
         );
-        let sets = self.values(self.world.children(uid, Kind::ReplicaSet));
-        let orphans = self.values(self.world.orphans(namespace, Kind::ReplicaSet));
+        let sets = self.values(self.index.children(uid, Kind::ReplicaSet));
+        let orphans = self.values(self.index.orphans(namespace, Kind::ReplicaSet));
         let living_pods = sets.iter().map(|set| {
             let uid = object::meta_text(set, "uid");
             (
                 uid.to_owned(),
-                self.world
+                self.index
                     .pods_of(uid)
                     .iter()
                     .filter(|pod| !pod.is_finished())
@@ -602,8 +595,8 @@ impl Simulator {
     }
 }
 
-/// Nothing is made in a namespace that is going away, and that is nobody's failure.
-fn is_last_orders(refused: &Refused) -> bool {
+/// Whether a write failed because its namespace is terminating, which is not reported as a failure.
+fn is_namespace_terminating(refused: &Refused) -> bool {
     let causes = object::at(&refused.status, "details.causes").and_then(Value::as_array);
     causes
         .into_iter()
@@ -611,7 +604,7 @@ fn is_last_orders(refused: &Refused) -> bool {
         .any(|cause| read::text(cause, "reason") == "NamespaceTerminating")
 }
 
-fn enqueue_owner(owner: Option<&Owner>, namespace: &str, queue: &mut Queue<Key>) {
+fn enqueue_owner(owner: Option<&Owner>, namespace: &str, queue: &mut WorkQueue<Key>) {
     let Some(owner) = owner else { return };
     if let Some(kind) = Kind::of_owner(&owner.kind) {
         queue.add(Key {

@@ -1,16 +1,16 @@
-//! Nodes: the one that is made so that pods have a place, and which one a pod goes to.
+//! Simulated nodes and scheduling: node selection, affinity, taints.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::conditions::{self, Condition};
+use super::index::Pod;
 use super::kubelet::HOST;
 use super::read;
-use super::world::Pod;
 use super::write::{Plan, Write};
 use crate::object;
 
-/// The node that is made when there is none.
+/// Creates the default node.
 pub(super) fn make(name: &str, now: Timestamp) -> Plan {
     let mut plan = Plan::default();
     let labels = json!({"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
@@ -56,7 +56,7 @@ pub(super) fn make(name: &str, now: Timestamp) -> Plan {
     plan
 }
 
-/// The node for a pod, and how many there are. Pods that fit several are spread by their UID.
+/// Selects the node for a pod; returns it and the number of nodes. Pods are spread over feasible nodes by UID.
 pub(super) fn choose(pod: &Pod, nodes: &[Value]) -> (Option<String>, usize) {
     let fitting: Vec<&str> = nodes
         .iter()
@@ -70,7 +70,7 @@ pub(super) fn choose(pod: &Pod, nodes: &[Value]) -> (Option<String>, usize) {
     (chosen, nodes.len())
 }
 
-/// Whether a pod may run on a node.
+/// Whether a pod may be scheduled to a node.
 pub(super) fn fits(pod: &Value, node: &Value) -> bool {
     let schedulable = !read::is_true(node, "spec.unschedulable") || is_for_daemon(pod);
     let ready = conditions::holds(read::list(node, "status.conditions"), "Ready");
@@ -83,7 +83,7 @@ fn is_for_daemon(pod: &Value) -> bool {
         .any(|owner| read::text(owner, "kind") == "DaemonSet")
 }
 
-/// `nodeSelector`, and the required terms of the node affinity.
+/// Whether a node matches `nodeSelector` and the required node affinity.
 pub(super) fn is_selected(pod: &Value, node: &Value) -> bool {
     let labels = object::metadata(node).get("labels");
     let label = |name: &str| labels.and_then(|labels| labels.get(name)?.as_str());
@@ -130,7 +130,7 @@ fn expression<'a>(expression: &Value, value: &impl Fn(&str) -> Option<&'a str>) 
     }
 }
 
-/// Whether the pod puts up with every taint that keeps pods away.
+/// Whether the pod tolerates all `NoSchedule` and `NoExecute` taints.
 pub(super) fn tolerates(pod: &Value, node: &Value) -> bool {
     let taints = read::list(node, "spec.taints").iter();
     let mut hard = taints.filter(|taint| matches!(read::text(taint, "effect"), "NoSchedule" | "NoExecute"));

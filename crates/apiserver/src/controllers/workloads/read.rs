@@ -12,14 +12,14 @@ pub(super) fn number(value: &Value, path: &str, default: i64) -> i64 {
     object::at(value, path).and_then(Value::as_i64).unwrap_or(default)
 }
 
-/// A text; empty when it is missing.
+/// A string; empty when it is missing.
 pub(super) fn text<'a>(value: &'a Value, path: &str) -> &'a str {
     object::at(value, path)
         .and_then(Value::as_str)
         .unwrap_or_default()
 }
 
-/// A yes or no; no when it is missing.
+/// A boolean; false when it is missing.
 pub(super) fn is_true(value: &Value, path: &str) -> bool {
     object::at(value, path)
         .and_then(Value::as_bool)
@@ -39,12 +39,12 @@ pub(super) fn time(value: &Value, path: &str) -> Option<Timestamp> {
     text(value, path).parse().ok()
 }
 
-/// When the object was made.
+/// `creationTimestamp`.
 pub(super) fn created(value: &Value) -> Timestamp {
     time(value, "metadata.creationTimestamp").unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
-/// A number or a percentage of a whole, rounded as the caller needs it.
+/// An IntOrString: a number, or a percentage of a total.
 pub(super) fn int_or_percent(value: Option<&Value>, of: i64, default: &str, round: Round) -> i64 {
     let default = json!(default);
     match value.unwrap_or(&default) {
@@ -60,21 +60,21 @@ pub(super) fn int_or_percent(value: Option<&Value>, of: i64, default: &str, roun
     }
 }
 
-/// Which way a fraction goes.
+/// The direction of rounding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Round {
     Up,
     Down,
 }
 
-/// How long until `at`; nothing when it has passed.
+/// The time until `at`; `None` when it has passed.
 pub(super) fn until(at: Timestamp, now: Timestamp) -> Option<Duration> {
     Duration::try_from(at.duration_since(now))
         .ok()
         .filter(|left| !left.is_zero())
 }
 
-/// The earlier of two waits.
+/// The shorter of two delays.
 pub(super) fn sooner(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
@@ -82,13 +82,13 @@ pub(super) fn sooner(one: Option<Duration>, other: Option<Duration>) -> Option<D
     }
 }
 
-/// A time and a while.
+/// A time plus a duration.
 pub(super) fn later(at: Timestamp, by: Duration) -> Timestamp {
     let by = SignedDuration::try_from(by).unwrap_or(SignedDuration::MAX);
     at.checked_add(by).unwrap_or(Timestamp::MAX)
 }
 
-/// A status without the fields that are zero, as Go leaves them out; those in `always` stay.
+/// A status without zero fields, as Go's `omitempty`; those in `always` are kept.
 pub(super) fn status(fields: &[(&str, Value)], always: &[&str]) -> Map<String, Value> {
     let is_zero = |value: &Value| match value {
         Value::Null => true,

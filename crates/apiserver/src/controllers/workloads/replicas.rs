@@ -1,4 +1,4 @@
-//! ReplicaSets and ReplicationControllers: as many pods as wanted, no more and no fewer.
+//! ReplicaSet and ReplicationController controller: keeps the desired number of pods.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,28 +7,28 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::conditions::{self, Condition};
-use super::world::{Phase, Pod};
+use super::index::{Phase, Pod};
 use super::write::{Level, Plan, Write};
 use super::{read, template};
 use crate::object;
 use crate::selector::LabelSelector;
 
-/// Most pods made or deleted in one go, as upstream.
+/// At most this many pods are created or deleted per reconcile, as upstream.
 const BURST: usize = 500;
 
 /// A ReplicaSet or ReplicationController, and its pods.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Observed {
     pub(super) set: Value,
-    /// Pods it controls.
+    /// Its pods.
     pub(super) pods: Vec<Arc<Pod>>,
-    /// Pods in its namespace that nobody controls.
+    /// Pods in its namespace without a controller.
     pub(super) orphans: Vec<Arc<Pod>>,
-    /// Why the last attempt to make pods was refused.
+    /// The error of the last failed creation of pods.
     pub(super) refusal: Option<String>,
 }
 
-/// The selector of a workload; `None` when it selects nothing.
+/// The label selector of a workload; `None` when it has none.
 pub(super) fn selector(set: &Value) -> Option<LabelSelector> {
     let selector = match set["kind"].as_str() {
         Some("ReplicationController") => {
@@ -41,7 +41,7 @@ pub(super) fn selector(set: &Value) -> Option<LabelSelector> {
     LabelSelector::from_json(&selector).filter(|selector| !selector.is_empty())
 }
 
-/// Decides which pods to adopt, release, make and delete, and what to tell.
+/// Decides which pods to adopt, release, create and delete, and the status.
 pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let set = &observed.set;
     let mut plan = Plan::default();
@@ -103,7 +103,7 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     }
     if active.len() < wanted {
         let message = format!("Created {} pods", wanted.min(active.len() + BURST) - active.len());
-        plan.tell(set, Level::Normal, "SuccessfulCreate", message);
+        plan.emit(set, Level::Normal, "SuccessfulCreate", message);
     }
     let surplus = active.len().saturating_sub(wanted).min(BURST);
     if surplus > 0 {
@@ -116,7 +116,7 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
             .take(surplus)
             .map(|pod| object::name(&pod.value))
             .collect();
-        plan.tell(
+        plan.emit(
             set,
             Level::Normal,
             "SuccessfulDelete",
@@ -126,7 +126,7 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     plan
 }
 
-/// Puts the pods that are missed least first.
+/// Sorts pods by deletion preference, as upstream's `ActivePodsWithRanks`.
 fn rank(active: &mut [&Arc<Pod>], all: &[&Arc<Pod>]) {
     let mut on_node: HashMap<&str, usize> = HashMap::new();
     for pod in all.iter().filter(|pod| pod.is_active() && pod.ready) {

@@ -1,10 +1,10 @@
-//! Schedules as cron writes them: minute, hour, day of month, month, day of week.
+//! Cron schedules: minute, hour, day of month, month, day of week.
 
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, Zoned};
 
-/// A schedule, as the moments that it names.
+/// A parsed cron schedule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Schedule {
     minutes: u64,
@@ -12,15 +12,15 @@ pub(super) struct Schedule {
     days: u64,
     months: u64,
     weekdays: u64,
-    /// With both days restricted, either is enough; with one, that one counts.
+    /// If both day fields are restricted, a match of either suffices, as cron.
     either_day: bool,
 }
 
-/// How far ahead a moment is looked for: past the next leap year.
+/// How far ahead the next time is searched: past the next February 29, which may be eight years away.
 const HORIZON_DAYS: usize = 366 * 9;
 
 impl Schedule {
-    /// Reads a schedule; `None` when it is not one.
+    /// Parses a schedule; `None` when it is invalid.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let text = match text.trim() {
             "@yearly" | "@annually" => "0 0 1 1 *",
@@ -53,7 +53,7 @@ impl Schedule {
         })
     }
 
-    /// The first moment after `after`.
+    /// The next time after `after`.
     pub(super) fn next(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let mut day = after.to_zoned(zone.clone()).start_of_day().ok()?;
         for _ in 0..HORIZON_DAYS {
@@ -103,7 +103,7 @@ fn has(set: u64, number: i8) -> bool {
     set & (1 << number) != 0
 }
 
-/// One field, as a set of numbers: `*`, `1,3-5`, `*/15`, `mon-fri`.
+/// Parses one field: `*`, `1,3-5`, `*/15`, `mon-fri`.
 fn field(text: &str, first: u32, last: u32, names: &[&str], offset: u32) -> Option<u64> {
     let number = |text: &str| -> Option<u32> {
         let named = names

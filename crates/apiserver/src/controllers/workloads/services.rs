@@ -1,36 +1,36 @@
-//! Endpoints and EndpointSlices: where the pods of a Service are.
+//! Endpoints and EndpointSlice controller: publishes the pods of Services.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::world::{Phase, Pod};
+use super::index::{Phase, Pod};
 use super::write::{Plan, Write};
 use super::{read, template};
 use crate::object;
 
-/// Whose slice it is.
+/// The label that names the Service of a slice.
 pub(super) const SERVICE_NAME: &str = "kubernetes.io/service-name";
 const SLICE_MANAGER: (&str, &str) = (
     "endpointslice.kubernetes.io/managed-by",
     "endpointslice-controller.k8s.io",
 );
 const ENDPOINTS_MANAGER: (&str, &str) = ("endpoints.kubernetes.io/managed-by", "endpoint-controller");
-/// Most endpoints in one slice, and most that are told at all.
+/// At most this many endpoints are published, all in one slice.
 const MOST: usize = 1000;
 
-/// A Service, its pods, and what is told of them so far.
+/// A Service with its pods, Endpoints and EndpointSlice.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Observed {
-    /// `None` when it is gone.
+    /// `None` when it was deleted.
     pub(super) service: Option<Value>,
-    /// Pods that it selects.
+    /// The pods that it selects.
     pub(super) pods: Vec<Arc<Pod>>,
     pub(super) endpoints: Option<Value>,
     pub(super) slice: Option<Value>,
 }
 
-/// The name of a Service's slice.
+/// The name of a Service's EndpointSlice.
 pub(super) fn slice_name(service: &Value) -> String {
     format!(
         "{}-{}",
@@ -42,7 +42,7 @@ pub(super) fn slice_name(service: &Value) -> String {
     )
 }
 
-/// Decides what to tell.
+/// Decides the Endpoints and the EndpointSlice of a Service.
 pub(super) fn plan(observed: &Observed) -> Plan {
     let mut plan = Plan::default();
     let selects = |service: &&Value| {
@@ -86,7 +86,7 @@ pub(super) fn plan(observed: &Observed) -> Plan {
     plan
 }
 
-/// Makes an object, or changes the fields in which it differs.
+/// Creates an object, or updates the fields that differ.
 fn write(existing: Option<&Value>, wanted: Value, fields: &[&str], plan: &mut Plan) {
     let Some(existing) = existing else {
         plan.writes.push(Write::Ensure(wanted));
@@ -174,7 +174,7 @@ fn endpoints(service: &Value, pods: &[&Arc<Pod>]) -> Value {
     endpoints
 }
 
-/// The ports of a Service as its pods have them; a name is looked up in the first pod.
+/// The target ports of a Service; a named port is looked up in the first pod.
 fn ports(service: &Value, pods: &[&Arc<Pod>]) -> Vec<Value> {
     let named = |name: &str| {
         let containers = pods

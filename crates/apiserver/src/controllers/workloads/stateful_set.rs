@@ -1,4 +1,4 @@
-//! StatefulSets: pods with a place in a row, made and replaced in order.
+//! StatefulSet controller: pods with ordinals, created and replaced in order.
 
 use std::sync::Arc;
 
@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::history::{self, REVISION_HASH};
+use super::index::{Phase, Pod};
 use super::read::{self, Round};
 use super::template;
-use super::world::{Phase, Pod};
 use super::write::{Level, Plan, Write};
 use crate::object;
 
@@ -20,7 +20,7 @@ pub(super) struct Observed {
     pub(super) revisions: Vec<Value>,
 }
 
-/// Decides the next step: make what is missing, then remove what is too much, then replace what is old.
+/// Decides the next step: create missing pods, then scale down, then replace outdated pods.
 pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let set = &observed.set;
     let mut plan = Plan::default();
@@ -74,7 +74,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Where in the row a pod belongs; nothing for a pod of another name.
+    /// The ordinal of a pod; `None` for a pod with another name.
     fn ordinal(&self, pod: &Pod) -> Option<i64> {
         let name = object::name(&pod.value).strip_prefix(object::name(self.set))?;
         name.strip_prefix('-')?.parse().ok()
@@ -154,7 +154,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Deletes pods of an old revision, the highest first, as far as unavailability allows.
+    /// Deletes outdated pods from the highest ordinal down, within `maxUnavailable`.
     fn replace(&self, plan: &mut Plan) {
         let strategy =
             |field: &str| object::at(self.set, &format!("spec.updateStrategy.rollingUpdate.{field}"));
@@ -191,7 +191,7 @@ impl<'a> Row<'a> {
             object::name(self.set)
         );
         plan.writes.push(Write::Delete((*pod.value).clone()));
-        plan.tell(self.set, Level::Normal, "SuccessfulDelete", message);
+        plan.emit(self.set, Level::Normal, "SuccessfulDelete", message);
     }
 
     fn create(&self, ordinal: i64, current: &Value, update: &Value, plan: &mut Plan) {
@@ -226,7 +226,7 @@ impl<'a> Row<'a> {
         }
         self.claims(&name, &mut pod, plan);
         plan.writes.push(Write::Ensure(pod));
-        plan.tell(
+        plan.emit(
             self.set,
             Level::Normal,
             "SuccessfulCreate",
@@ -234,7 +234,7 @@ impl<'a> Row<'a> {
         );
     }
 
-    /// The claims of a pod, which outlive it.
+    /// Creates the PersistentVolumeClaims of a pod, which outlive it.
     fn claims(&self, pod_name: &str, pod: &mut Value, plan: &mut Plan) {
         for claim in read::list(self.set, "spec.volumeClaimTemplates") {
             let template_name = object::name(claim);

@@ -1,13 +1,13 @@
-//! Pods from templates, and the hashes that tell templates apart.
+//! Creates pods from templates, and hashes templates.
 
 use serde_json::{Map, Value, json};
 
 use crate::object;
 
-/// The label by which a Deployment tells its ReplicaSets apart.
+/// The label with the template hash of a Deployment's ReplicaSets and pods.
 pub(super) const TEMPLATE_HASH: &str = "pod-template-hash";
 
-/// A hash of a template, in letters that spell no words.
+/// The hash of a template, encoded without vowels so that it spells no words.
 pub(super) fn hash(template: &Value, collisions: i64) -> String {
     const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
     let mut bytes = Vec::new();
@@ -24,7 +24,7 @@ pub(super) fn hash(template: &Value, collisions: i64) -> String {
         .collect()
 }
 
-/// Whether two templates make the same pods; the hash label and what is empty do not count.
+/// Whether two templates are equal apart from the hash label and empty fields.
 pub(super) fn same(one: &Value, other: &Value) -> bool {
     meaning(one) == meaning(other)
 }
@@ -84,13 +84,13 @@ fn canonical(value: &Value, into: &mut Vec<u8>) {
     }
 }
 
-/// A reference from a child to the one who made it.
+/// The controller owner reference to an owner.
 pub(super) fn controller_reference(owner: &Value) -> Value {
     json!({"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": object::name(owner),
         "uid": object::meta_text(owner, "uid"), "controller": true, "blockOwnerDeletion": true})
 }
 
-/// A pod as its template has it, owned by `owner`. It has no name yet.
+/// A pod from a template, controlled by `owner`, without a name.
 pub(super) fn pod(owner: &Value, template: &Value) -> Value {
     let mut metadata =
         json!({"ownerReferences": [controller_reference(owner)], "namespace": object::namespace(owner)});
@@ -102,7 +102,7 @@ pub(super) fn pod(owner: &Value, template: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.get("spec").cloned().unwrap_or_else(|| json!({}))})
 }
 
-/// The names of pods begin with the name of their owner, cut so that there is room for the rest.
+/// `generateName` for the pods of an owner, truncated to leave room for the suffix.
 pub(super) fn generate_name(owner: &str) -> String {
     format!("{owner}-")
 }

@@ -1,45 +1,45 @@
-//! What a plan consists of: writes, and a time to look again.
+//! Plans of workload controllers: writes, and a time to requeue.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::super::work::Step;
+use super::super::work_queue::Step;
 use crate::loopback::{Loopback, Refused};
 use crate::object;
 use crate::server::Server;
 
-/// What to do about one workload.
+/// The plan of one reconcile.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Plan {
-    /// In this order; the first that is refused ends the rest.
+    /// In this order; the first failure aborts the rest.
     pub(super) writes: Vec<Write>,
-    /// When to look again although nothing may have happened.
+    /// Requeue after this time.
     pub(super) after: Option<Duration>,
 }
 
-/// One write.
+/// A write through the API.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Write {
-    /// Makes an object.
+    /// Creates an object.
     Create(Value),
-    /// Makes an object unless it is there.
+    /// Creates an object; AlreadyExists counts as success.
     Ensure(Value),
-    /// Replaces an object at the state that was seen.
+    /// Updates an object at the observed resource version.
     Replace(Value),
-    /// Replaces the status (and annotations) of an object at the state that was seen.
+    /// Updates the status (and annotations) at the observed resource version.
     Status(Value),
-    /// Changes a part of an object at the state that was seen.
+    /// Patches an object at the observed resource version.
     Patch(Value, Value),
-    /// Deletes an object, and leaves its dependents to the garbage collector.
+    /// Deletes an object with background propagation.
     Delete(Value),
-    /// Removes a pod that has stopped.
+    /// Deletes a stopped pod with a grace period of zero.
     Remove(Value),
-    /// Puts a pod on a node.
+    /// Binds a pod to a node.
     Bind(Value, String),
-    /// Tells of something that happened to an object.
-    Tell {
+    /// Records an Event about an object.
+    Event {
         about: Value,
         level: Level,
         reason: &'static str,
@@ -47,7 +47,7 @@ pub(super) enum Write {
     },
 }
 
-/// How bad the news is.
+/// The `type` of an Event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Level {
     Normal,
@@ -55,7 +55,8 @@ pub(super) enum Level {
 }
 
 impl Plan {
-    pub(super) fn tell(
+    /// Records an Event about an object.
+    pub(super) fn emit(
         &mut self,
         about: &Value,
         level: Level,
@@ -65,7 +66,7 @@ impl Plan {
         let about = json!({"apiVersion": about["apiVersion"], "kind": about["kind"], "metadata": {
             "name": object::name(about), "namespace": object::namespace(about), "uid": object::meta_text(about, "uid"),
             "resourceVersion": object::meta_text(about, "resourceVersion")}});
-        self.writes.push(Write::Tell {
+        self.writes.push(Write::Event {
             about,
             level,
             reason,
@@ -73,7 +74,7 @@ impl Plan {
         });
     }
 
-    /// Replaces the status if it is not what it should be.
+    /// Updates the status if it differs.
     pub(super) fn status(&mut self, object: &Value, status: Value) {
         if object.get("status").unwrap_or(&Value::Null) != &status {
             let mut object = object.clone();
@@ -82,7 +83,7 @@ impl Plan {
         }
     }
 
-    /// The plan as a step of the work loop.
+    /// The plan as a step of the control loop.
     pub(super) fn step(self, server: &Arc<Server>, client: &Loopback) -> Step {
         let Self { writes, after } = self;
         if writes.is_empty() {
@@ -143,14 +144,14 @@ async fn carry_out(server: &Server, client: &Loopback, write: Write) -> Result<(
                 "target": {"apiVersion": "v1", "kind": "Node", "name": node}});
             client.create(&format!("{}/binding", path(&pod)), &binding).await
         }
-        Write::Tell {
+        Write::Event {
             about,
             level,
             reason,
             message,
         } => {
             let event = event(server, client, &about, level, reason, &message);
-            // News that nobody may hear is no reason to stop working.
+            // A failure to record an Event does not fail the reconcile.
             let _ = client.create(&collection(&event), &event).await;
             return Ok(());
         }
@@ -195,7 +196,7 @@ fn event(
         "source": {"component": client.name()}, "reportingComponent": client.name(), "reportingInstance": ""})
 }
 
-/// The resource of each kind that is written here.
+/// The resource name of a kind.
 fn plural(kind: &str) -> &'static str {
     match kind {
         "Pod" => "pods",

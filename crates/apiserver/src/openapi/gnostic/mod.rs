@@ -1,9 +1,9 @@
-//! Documents in protobuf: the messages of gnostic, which clients in Go read.
+//! OpenAPI in protobuf: gnostic's messages, which client-go reads.
 //!
 //! ```text
 //! v2    a document of OpenAPI v2
 //! v3    a document of OpenAPI v3
-//! yaml  values of any kind, which both keep as text
+//! yaml  arbitrary values, which gnostic keeps as YAML text
 //! ```
 
 pub(super) mod v2;
@@ -16,7 +16,7 @@ mod reader;
 use cambium_builtin::protobuf::{put_bytes, put_fixed64, put_varint};
 use serde_json::Value;
 
-/// A message that is made from an object, one field after the other.
+/// A message under construction from a JSON object.
 struct Message<'a> {
     of: &'a Value,
     bytes: Vec<u8>,
@@ -88,7 +88,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// A message that has the names of an object, each with a message of its own.
+    /// A message of named messages, one for each field of an object.
     fn names(&mut self, number: u32, field: &str, encode: Encode) {
         if let Some(Value::Object(map)) = self.of.get(field) {
             let mut bytes = Vec::new();
@@ -99,7 +99,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The same object again, as a message inside of this one: where there is a choice between messages.
+    /// The same object as a nested message: a `oneof`.
     fn choice(&mut self, number: u32, encode: Encode) {
         self.nested(number, self.of, encode);
     }
@@ -108,7 +108,7 @@ impl<'a> Message<'a> {
         put_bytes(&mut self.bytes, number, &encoded(value, encode));
     }
 
-    /// The fields of which a filter likes the name, as pairs.
+    /// The fields whose names match a filter, as name-value pairs.
     fn pairs(&mut self, number: u32, is_meant: fn(&str) -> bool, encode: Encode) {
         let fields = self.of.as_object().into_iter().flatten();
         for (name, value) in fields.filter(|(name, _)| is_meant(name)) {
@@ -116,12 +116,12 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Whether it only says where to look.
+    /// Whether it is a `$ref`.
     fn is_reference(&self) -> bool {
         self.of["$ref"].is_string()
     }
 
-    /// Whether a schema allows further properties, or what they must be.
+    /// `additionalProperties`: a boolean or a schema.
     fn additional_properties(&mut self, number: u32, encode: Encode) {
         match &self.of["additionalProperties"] {
             Value::Bool(allowed) => {
@@ -134,13 +134,13 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Words that only some clients know: `x-…`.
+    /// Vendor extensions: `x-…`.
     fn extensions(&mut self, number: u32) {
         let encode = |out: &mut Message<'_>| out.bytes = any(out.of);
         self.pairs(number, is_extension, encode);
     }
 
-    /// What schemas say of values in either dialect; the numbers follow each other in both.
+    /// Validation keywords, which have consecutive field numbers in v2 and v3.
     fn bounds(&mut self, first: u32) {
         self.double(first, "multipleOf");
         self.double(first + 1, "maximum");
@@ -160,7 +160,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Where more is written about something.
+/// `externalDocs`.
 fn external_documents(out: &mut Message<'_>) {
     out.text(1, "description");
     out.text(2, "url");

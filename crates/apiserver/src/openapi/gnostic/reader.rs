@@ -1,4 +1,4 @@
-//! Reads messages back, for tests: fields by number, without a notion of what they mean.
+//! A schemaless protobuf reader, for tests.
 
 /// The fields of a message, in their order.
 pub(super) struct Fields(Vec<(u32, Field)>);

@@ -1,4 +1,4 @@
-//! A document of OpenAPI v2 in protobuf.
+//! OpenAPI v2 in protobuf.
 
 use cambium_builtin::protobuf::put_bytes;
 use serde_json::Value;
@@ -87,7 +87,7 @@ fn reference(out: &mut Message<'_>) {
     out.text(2, "description");
 }
 
-/// A parameter of the body, or of another place: each has numbers of its own.
+/// A body parameter or another one; both have their own field numbers.
 fn parameter(out: &mut Message<'_>) {
     match out.of["in"] == "body" {
         true => out.choice(1, body_parameter),
@@ -124,7 +124,7 @@ fn simple_parameter(out: &mut Message<'_>) {
     }
 }
 
-/// What every parameter begins with that is not the body.
+/// The common fields of non-body parameters.
 fn introduction(out: &mut Message<'_>) {
     out.truth(1, "required");
     out.text(2, "in");
@@ -132,7 +132,7 @@ fn introduction(out: &mut Message<'_>) {
     out.text(4, "name");
 }
 
-/// A type that fits into a line: the numbers follow each other, wherever it stands.
+/// A primitive type; its fields have consecutive numbers in every message.
 fn simple_type(out: &mut Message<'_>, first: u32) {
     out.text(first, "type");
     out.text(first + 1, "format");
@@ -175,7 +175,7 @@ fn schema(out: &mut Message<'_>) {
     out.extensions(31);
 }
 
-/// One type or several: v2 has both.
+/// `type`: a string or a list.
 fn types(out: &mut Message<'_>) {
     let mut inner = Message::of(out.of);
     inner.text(1, "type");

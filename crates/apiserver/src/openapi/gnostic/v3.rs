@@ -1,4 +1,4 @@
-//! A document of OpenAPI v3 in protobuf.
+//! OpenAPI v3 in protobuf.
 
 use cambium_builtin::protobuf::{put_bytes, put_fixed64, put_varint};
 use serde_json::Value;
@@ -119,7 +119,7 @@ fn schema(out: &mut Message<'_>) {
     out.extensions(36);
 }
 
-/// A default is a number, a truth or a text. Of a list or an object the message only says that there is one.
+/// A default: number, boolean or string. Gnostic leaves lists and objects empty.
 fn default(out: &mut Message<'_>) {
     match out.of {
         Value::Number(number) => {
@@ -139,7 +139,7 @@ mod tests {
     use super::super::reader::Fields;
     use super::document;
 
-    /// Where a schema is in a document that has only this one: components, schemas, the first one's value, not a reference.
+    /// The path of the only schema in a document: components, schemas, first value, not a reference.
     const SCHEMA: [u32; 5] = [5, 1, 1, 2, 1];
 
     fn schema(schema: &Value) -> Fields {

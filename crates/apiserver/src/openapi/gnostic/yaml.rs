@@ -1,21 +1,21 @@
-//! Values as YAML, laid out as upstream's writer does it: steps of four, strings plain where they can be.
+//! YAML in the layout of Go's yaml.v3: indentation of four, plain strings where possible.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 use serde_json::{Map, Value};
 
-/// How far a value stands to the right of the name before it.
+/// Indentation of a value below its key.
 const STEP: usize = 4;
-/// How far an item stands to the right of its dash.
+/// Indentation of an item after its dash.
 const DASH: usize = 2;
-/// The last column where values begin that have lines of their own. Beyond it they are written in one line, as in JSON: else blanks
-/// would make most of a text that is deep.
+/// The last column for block style. Beyond it, values use flow style: otherwise a deeply nested value would be mostly
+/// indentation.
 const LAST_COLUMN: usize = 40;
-/// The longest name, in bytes, that stands before its colon like others. Readers do not look for the colon of a longer one.
+/// The longest simple key, in bytes. YAML readers do not look for the colon of a longer one.
 const LONGEST_NAME: usize = 128;
 
-/// A value as a document of its own.
+/// A value as a YAML document.
 pub(super) fn document(value: &Value) -> String {
     let mut out = String::new();
     match has_lines(value, 0) {
@@ -25,7 +25,7 @@ pub(super) fn document(value: &Value) -> String {
     out
 }
 
-/// Whether a value is written as lines of its own at a column.
+/// Whether a value is written in block style at a column.
 fn has_lines(value: &Value, column: usize) -> bool {
     let has_parts = match value {
         Value::Array(items) => !items.is_empty(),
@@ -35,7 +35,7 @@ fn has_lines(value: &Value, column: usize) -> bool {
     has_parts && column <= LAST_COLUMN
 }
 
-/// The lines of a list or an object. The first begins where the text ends, the others at a column.
+/// Writes a list or an object in block style. The first line begins at the end of the text, the others at a column.
 fn lines(out: &mut String, value: &Value, column: usize) {
     match value {
         Value::Array(items) => list(out, items, column),
@@ -82,7 +82,7 @@ fn object(out: &mut String, fields: &Map<String, Value>, column: usize) {
     }
 }
 
-/// The rest of a line: a value that has no lines of its own. More lines of a text stand at a column.
+/// Writes a value in the rest of a line. Further lines of a block scalar are indented to a column.
 fn line(out: &mut String, value: &Value, column: usize) {
     match value {
         Value::String(text) if can_be_a_block(text, column) => return block(out, text, column),
@@ -92,7 +92,7 @@ fn line(out: &mut String, value: &Value, column: usize) {
     out.push('\n');
 }
 
-/// A value in one line, as JSON has it, but for what readers of YAML want to be escaped.
+/// Writes a value in flow style: JSON with YAML's escapes.
 fn flow(out: &mut String, value: &Value) {
     match value {
         Value::String(text) => out.push_str(&in_double_quotes(text)),
@@ -119,12 +119,12 @@ fn flow(out: &mut String, value: &Value) {
     }
 }
 
-/// What says that a name begins, where a reader would not know.
+/// The `? ` of an explicit key, for keys that are too long.
 fn mark(name: &str) -> &'static str {
     if name.len() > LONGEST_NAME { "? " } else { "" }
 }
 
-/// A text of several lines, as it is.
+/// Writes a literal block scalar.
 fn block(out: &mut String, text: &str, column: usize) {
     out.push('|');
     match text.ends_with('\n') {
@@ -142,8 +142,8 @@ fn block(out: &mut String, text: &str, column: usize) {
     }
 }
 
-/// Whether a text has several lines, and all can stand as they are at a column. One that begins with a blank would need a hint about
-/// its indentation.
+/// Whether a multi-line string can be a literal block scalar at a column. One that begins with a blank would need an
+/// indentation indicator.
 fn can_be_a_block(text: &str, column: usize) -> bool {
     let is_plain = |character: char| matches!(character, '\n' | '\t') || is_printable(character);
     text.contains('\n')
@@ -154,7 +154,7 @@ fn can_be_a_block(text: &str, column: usize) -> bool {
         && text.chars().all(is_plain)
 }
 
-/// A text in one line: as it is, or else in quotes.
+/// A string in one line: plain or quoted.
 fn one_line(text: &str) -> String {
     if reads_as_another_type(text) || !text.chars().all(is_printable) {
         return in_double_quotes(text);
@@ -165,7 +165,7 @@ fn one_line(text: &str) -> String {
     }
 }
 
-/// Whether nothing in a text means something to a reader of YAML.
+/// Whether a string needs no quotes.
 fn is_plain(text: &str) -> bool {
     let first_is_special =
         text.starts_with(|first: char| "#,[]{}&*!|>'\"%@`".contains(first)) || text.starts_with(' ');
@@ -176,7 +176,7 @@ fn is_plain(text: &str) -> bool {
     !(first_is_special || is_mark || is_border || has_colon || has_comment || text.ends_with(' '))
 }
 
-/// Whether a reader would take a text for null, a truth, a number, a time or the mark of a merge.
+/// Whether a plain string would be read as null, a boolean, a number, a timestamp or a merge key.
 fn reads_as_another_type(text: &str) -> bool {
     let is_word = matches!(
         text,
@@ -195,7 +195,7 @@ static OTHER_TYPE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!("^({number}|{other_base}|{unusual}|{time})$")).expect("the pattern is valid")
 });
 
-/// What stands in a text without an escape.
+/// Whether a character needs no escape.
 fn is_printable(character: char) -> bool {
     match character {
         ' '..='~' => true,

@@ -1,4 +1,4 @@
-//! Admission webhooks: real HTTPS servers that change and refuse.
+//! Admission webhooks: real HTTPS servers that mutate and deny.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const HOOKS: &str = "/apis/admissionregistration.k8s.io/v1";
 
-/// Answers: `/label` adds a label, `/deny` refuses, `/warn` warns, `/broken` makes no sense.
+/// A webhook server: `/label` adds a label, `/deny` denies, `/warn` warns, `/broken` returns garbage.
 async fn server() -> Result<WebhookServer> {
     WebhookServer::start(Arc::new(|path, review| {
         let uid = review["request"]["uid"].clone();
@@ -51,7 +51,7 @@ fn config_map(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"k": "v"}})
 }
 
-/// envtest registers webhooks so.
+/// As envtest registers webhooks.
 #[tokio::test]
 async fn a_webhook_is_trusted_by_its_own_certificate() -> Result<()> {
     let (cluster, hook) = (TestCluster::start().await?, server().await?);

@@ -1,4 +1,4 @@
-//! Aggregation: groups that another API server answers.
+//! Aggregation: groups that another API server serves.
 
 use crate::acceptance::backend::{Response, SERVICES, Seen, answer, available, recording, register, until};
 use anyhow::{Result, ensure};

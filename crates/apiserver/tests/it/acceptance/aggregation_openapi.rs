@@ -1,4 +1,4 @@
-//! Aggregation: the OpenAPI of groups that another API server answers.
+//! Aggregation: the OpenAPI of aggregated API servers.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use hyper::body::{Bytes, Frame};
 use serde_json::{Value, json};
 
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
-/// The state of the backend's documents.
+/// The ETag of the backend's documents.
 const TAG: &str = "\"A1\"";
 
 /// Starts a backend under the name of its Service, and registers it.
@@ -24,7 +24,7 @@ async fn start(raw: &Raw, namespace: &str, group: &str, respond: Respond) -> Res
     Ok(server)
 }
 
-/// A backend with documents of both versions.
+/// A backend with OpenAPI v2 and v3.
 fn described(group: String, seen: Seen) -> Respond {
     recording(seen, move |request| {
         let document = match request.uri().path() {
@@ -55,7 +55,7 @@ fn index(group: &str) -> Value {
     json!({"paths": {format!("apis/{group}/v1"): {"serverRelativeURL": address}}})
 }
 
-/// One path that is of the group, with what it needs, and others that nobody asked for.
+/// A document with one path of the group and its references, and unrelated paths.
 fn swagger(group: &str) -> Value {
     let get = |definition: &str| {
         let schema = json!({"$ref": format!("#/definitions/{definition}")});
@@ -76,7 +76,7 @@ fn swagger(group: &str) -> Value {
     })
 }
 
-/// Something else than everybody means by the name.
+/// A definition that differs from the standard one of the same name.
 fn meta() -> Value {
     json!({"type": "object", "properties": {"colour": {"type": "string"}}})
 }
@@ -91,7 +91,7 @@ fn resources(group: &str, path: &str) -> Response {
     }
 }
 
-/// The first question that begins with this.
+/// The first recorded request whose path begins with this.
 fn asked(seen: &Seen, what: &str) -> Option<Asked> {
     let seen = seen.lock().unwrap();
     seen.iter().find(|asked| asked.what.starts_with(what)).cloned()
@@ -244,7 +244,7 @@ async fn what_a_backend_said_is_not_said_of_its_successor() -> Result<()> {
     Ok(())
 }
 
-/// Changes an APIService, so that its backend is looked at.
+/// Updates an APIService, so that its backend is checked again.
 async fn touch(raw: &Raw, group: &str, word: &str) -> Result<()> {
     let touched = json!({"metadata": {"labels": {"touched": word}}});
     let path = format!("{SERVICES}/v1.{group}");
@@ -304,7 +304,7 @@ fn endless(pieces: impl futures::Stream<Item = Bytes> + Send + 'static) -> Respo
     hyper::Response::new(StreamBody::new(frames).boxed_unsync())
 }
 
-/// After the backend was asked, documents are served as ever, and have nothing of it.
+/// After the backend was fetched, documents are served as before, without anything of it.
 async fn everything_else_is_there(cluster: &TestCluster, group: &str, seen: &Seen) -> Result<()> {
     let raw = &cluster.raw();
     let were_asked = |times: usize| async move {

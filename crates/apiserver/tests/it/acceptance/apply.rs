@@ -1,4 +1,4 @@
-//! Server-side apply: who owns what, and what happens when two disagree.
+//! Server-side apply: ownership and conflicts.
 
 use anyhow::Result;
 use cambium_testing::TestCluster;
@@ -31,7 +31,7 @@ fn owner<'a>(object: &'a Value, manager: &str) -> &'a Value {
         .map_or(&Value::Null, |entry| &entry["fieldsV1"])
 }
 
-/// What controllers create objects with: one request, after which the fields are applied, and which changes nothing that is there.
+/// Create-only apply: a resource version that no object has makes an apply create an object and never change one.
 #[tokio::test]
 async fn an_apply_with_a_resource_version_that_nothing_has_only_creates() -> Result<()> {
     let cluster = TestCluster::start().await?;

@@ -1,7 +1,7 @@
-//! What is left of a container when an applier drops what it put there.
+//! Removal of applied fields from containers.
 //!
-//! A container that is the applier's own goes with its fields. One that somebody else owns too stays, and is empty: that is `null`, which the
-//! schema must allow.
+//! A map or list that only the applier owns is removed with its fields. One that another manager co-owns stays, empty:
+//! that is `null`, which the schema must allow.
 
 use anyhow::{Result, ensure};
 use cambium_testing::{Answer, Raw, TestCluster, eventually};

@@ -1,4 +1,4 @@
-//! Backends of APIServices, and how they are registered.
+//! Backends of APIServices, and their registration.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 
 pub(crate) const SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
 
-/// What a backend was asked, and by whom.
+/// A request that a backend received.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Asked {
     pub(crate) what: String,
     pub(crate) user: Vec<String>,
     pub(crate) groups: Vec<String>,
-    /// The states of the answer that are known already.
+    /// `If-None-Match`.
     pub(crate) known: Vec<String>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn answer(code: u16, body: &Value) -> Response {
         .unwrap()
 }
 
-/// A backend that remembers what it was asked.
+/// A backend that records requests.
 pub(crate) fn recording(
     seen: Seen,
     respond: impl Fn(&hyper::Request<Incoming>) -> Response + Send + Sync + 'static,
@@ -55,7 +55,7 @@ pub(crate) fn recording(
     })
 }
 
-/// Registers a backend, by a Service that leads to loopback.
+/// Registers a backend with a Service that resolves to loopback.
 pub(crate) async fn register(raw: &Raw, namespace: &str, group: &str, port: u16, spec: Value) -> Result<()> {
     let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "gadgets"},
         "spec": {"type": "ExternalName", "externalName": "localhost"}});
@@ -88,7 +88,7 @@ pub(crate) async fn available(raw: &Raw, group: &str) -> Result<Option<(String, 
     })
 }
 
-/// Waits until the condition says so.
+/// Waits for status and reason of the condition.
 pub(crate) async fn until(raw: &Raw, group: &str, status: &str, reason: &str) -> Result<()> {
     eventually(&format!("{status} because of {reason}"), || async {
         let condition = available(raw, group).await?;

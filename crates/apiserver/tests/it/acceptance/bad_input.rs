@@ -1,7 +1,7 @@
-//! Bad input is refused in the same words by the embedded server and by Kubernetes.
+//! Invalid input is refused with the same messages by the embedded server and by Kubernetes.
 //!
-//! Tables of `(what, method, path, content type, body) → (code, reason, message)`. `{ns}` is the test's own
-//! namespace. A message is compared up to its length: where the rest differs with the decoder, it is left out.
+//! Tables of `(name, method, path, content type, body) → (code, reason, message)`. `{ns}` is the test's namespace.
+//! Messages are compared as prefixes, where the rest depends on the decoder.
 
 use anyhow::Result;
 use cambium_testing::{Raw, TestCluster, eventually};
@@ -80,7 +80,7 @@ impl Place {
         json!({"apiVersion": api_version, "kind": "Widget", "metadata": metadata, "spec": spec})
     }
 
-    /// Sends, and compares what comes back.
+    /// Sends a request and compares the response.
     async fn refuses(
         &self,
         (method, path, content_type, body): (&str, &str, &str, Value),

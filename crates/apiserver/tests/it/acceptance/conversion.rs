@@ -1,4 +1,4 @@
-//! Conversion webhooks: one object in two shapes.
+//! Conversion webhooks.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// v1 has `spec.host` as `name:port`; v2 has them apart. `/fail` refuses, `/rename` breaks the rules.
+/// v1 has `spec.host` as `name:port`, v2 two fields. `/fail` fails, `/rename` changes immutable metadata.
 async fn converter() -> Result<WebhookServer> {
     WebhookServer::start(Arc::new(|path, review| {
         let request = &review["request"];

@@ -1,4 +1,4 @@
-//! CustomResourceDefinitions: from the first write to the last object.
+//! CustomResourceDefinitions: creation, custom resources, deletion.
 
 use anyhow::Result;
 use cambium_testing::{Backend, Raw, TestCluster, eventually};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// A CRD of a group that no other test has.
+/// A CRD in a group of this test's own.
 fn widget(group: &str) -> Value {
     json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",

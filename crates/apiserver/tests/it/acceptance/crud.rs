@@ -1,4 +1,4 @@
-//! Objects come, change and go: the same on the embedded server and on Kubernetes.
+//! Create, read, update and delete: the same on the embedded server and on Kubernetes.
 
 use anyhow::Result;
 use cambium_testing::{Raw, TestCluster, eventually};

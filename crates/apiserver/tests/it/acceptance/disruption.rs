@@ -1,4 +1,4 @@
-//! PodDisruptionBudgets: their status follows the pods, and evictions keep to them.
+//! PodDisruptionBudgets: their status follows the pods, and evictions respect them.
 
 use anyhow::Result;
 use cambium_testing::{Answer, Backend, Raw, TestCluster, eventually};
@@ -31,7 +31,7 @@ impl Place {
         )
     }
 
-    /// A pod that runs and is ready. Where there are no nodes, somebody has to say so.
+    /// A running, ready pod. Without nodes, the test writes its status.
     async fn pod(&self, name: &str) -> Result<()> {
         let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"app": "web"}},
             "spec": {"containers": [{"name": "c", "image": "i"}], "terminationGracePeriodSeconds": 0}});

@@ -1,4 +1,4 @@
-//! Endpoints and EndpointSlices that no pod stands behind.
+//! Custom Endpoints and EndpointSlices, without pods.
 
 use anyhow::Result;
 use cambium_testing::{TestCluster, eventually};

@@ -1,4 +1,4 @@
-//! Priority and fairness: where requests belong, and the objects that every cluster has.
+//! Priority and fairness: classification of requests, and the bootstrap objects.
 
 use anyhow::Result;
 use cambium_testing::{Raw, TestCluster, eventually, eventually_some};

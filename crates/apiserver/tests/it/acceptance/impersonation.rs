@@ -1,10 +1,10 @@
-//! Acting as somebody else.
+//! Impersonation.
 
 use anyhow::Result;
 use cambium_testing::{Raw, TestCluster, eventually};
 use serde_json::{Value, json};
 
-/// A service account of its own, with these cluster-wide rules, and requests with its token.
+/// A ServiceAccount with these cluster-wide rules, and a client with its token.
 async fn account(cluster: &TestCluster, rules: Value) -> Result<(String, Raw)> {
     let (raw, namespace) = (cluster.raw(), cluster.namespace("impersonate").await?);
     let rbac = "/apis/rbac.authorization.k8s.io/v1";

@@ -1,4 +1,4 @@
-//! What pods and claims get without asking, and what they may not ask for: limit ranges, priorities, default classes.
+//! Built-in admission plugins: LimitRanger, Priority, DefaultStorageClass, DefaultTolerationSeconds.
 
 use anyhow::Result;
 use cambium_testing::{Answer, Raw, TestCluster, eventually};
@@ -33,7 +33,7 @@ impl Place {
         Ok(())
     }
 
-    /// A pod that nobody is to run.
+    /// Creates a pod that is not to be scheduled.
     async fn pod(&self, name: &str, spec: Value) -> Result<Answer> {
         let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
             "spec": {"containers": [{"name": "c", "image": "i"}]}});

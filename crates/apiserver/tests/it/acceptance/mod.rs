@@ -1,4 +1,4 @@
-//! The API, on the embedded server and on Kubernetes.
+//! Acceptance tests of the API, on the embedded server and on Kubernetes.
 
 mod admission;
 mod aggregation;

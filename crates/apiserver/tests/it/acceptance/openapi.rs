@@ -1,11 +1,11 @@
-//! OpenAPI: what a CRD says, in both versions of the documents.
+//! OpenAPI v2 and v3 of CRDs.
 
 use anyhow::{Context as _, Result};
 use cambium_testing::{Raw, TestCluster, eventually_some};
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
-/// A schema with everything that v2 cannot say.
+/// A schema with everything that v2 cannot express.
 fn schema() -> Value {
     json!({
         "type": "object", "description": "A widget.", "required": ["spec"],
@@ -48,7 +48,7 @@ fn type_name(group: &str) -> String {
     format!("{}.v1.Widget", words.join("."))
 }
 
-/// A tree without descriptions: everybody has words of their own.
+/// A tree without descriptions, which differ.
 fn bare(value: &Value) -> Value {
     match value {
         Value::Object(fields) => fields

@@ -1,4 +1,4 @@
-//! Pods and Jobs: what their own subresources and rules say.
+//! Pods and Jobs: subresources and validation.
 
 use anyhow::Result;
 use cambium_testing::{Raw, TestCluster, eventually_some};
@@ -24,7 +24,7 @@ impl Place {
         format!("/api/v1/namespaces/{}/pods", self.namespace)
     }
 
-    /// A pod that no scheduler touches; made once the namespace has its account.
+    /// Creates a pod that no scheduler touches, once the namespace has its ServiceAccount.
     async fn pod(&self, name: &str) -> Result<Value> {
         let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
             "spec": {"schedulerName": "nobody", "containers": [{"name": "c", "image": "i"}]}});

@@ -1,4 +1,4 @@
-//! What is said about admission policies before they are asked: what makes no sense is refused, and types are checked.
+//! Validation and type checking of admission policies.
 
 use crate::acceptance::policies_support;
 

@@ -1,4 +1,4 @@
-//! MutatingAdmissionPolicy: what is changed, and what cannot be.
+//! MutatingAdmissionPolicy: mutations and failures.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn never(mutations: &[Value]) -> Value {
     json!({"reinvocationPolicy": "Never", "mutations": mutations})
 }
 
-/// What becomes of a ConfigMap: some of its fields, or a refusal.
+/// The expected result for a ConfigMap: some of its fields, or a denial.
 enum Expected {
     Made(&'static str, Value),
     Refused(u16, &'static str, &'static str),
@@ -294,7 +294,7 @@ fn deployment(case: &str) -> Value {
             {"name": "web", "image": "web:1", "env": [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}], "ports": [{"containerPort": 80}]}]}}}})
 }
 
-/// The value at a place, or why it is refused.
+/// The value at a path, or the denial.
 type Outcome<'a> = Result<(&'a str, Value), String>;
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Policies that are in force in a namespace of a test's own, and for nothing else.
+//! Test support: policies that apply to the test's namespace only.
 
 use anyhow::{Context as _, Result, ensure};
 use cambium_testing::{Answer, Raw, TestCluster, eventually};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 pub(crate) const API: &str = "/apis/admissionregistration.k8s.io/v1";
 
-/// A namespace, and policies whose names begin like it.
+/// A namespace, and policies with its name as prefix.
 pub(crate) struct Place {
     _cluster: TestCluster,
     pub(crate) raw: Raw,
@@ -87,7 +87,7 @@ impl Place {
         binding
     }
 
-    /// Waits until all policies that were installed so far are in force.
+    /// Waits until all policies installed so far are in effect.
     pub(crate) async fn in_force(&self, sort: &str) -> Result<()> {
         let spec = match sort {
             "Validating" => json!({"validations": [{"expression": "false", "message": "marked"}]}),
@@ -106,7 +106,7 @@ impl Place {
         .await
     }
 
-    /// Creates a ConfigMap for a case.
+    /// Creates a ConfigMap with the label `case`.
     pub(crate) async fn create(&self, case: &str, data: Value) -> Result<Answer> {
         self.raw
             .post(&self.config_maps(), &config_map(case, case, data))
@@ -114,12 +114,12 @@ impl Place {
     }
 }
 
-/// A ConfigMap that belongs to a case.
+/// A ConfigMap with the label `case`.
 pub(crate) fn config_map(name: &str, case: &str, data: Value) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": {"case": case}}, "data": data})
 }
 
-/// Replaces fields; null takes one away.
+/// Replaces fields; null removes one.
 pub(crate) fn overlay(value: &mut Value, fields: Value) {
     for (name, field) in fields.as_object().cloned().unwrap_or_default() {
         match field {

@@ -1,11 +1,11 @@
-//! ValidatingAdmissionPolicy: what is refused, and in which words.
+//! ValidatingAdmissionPolicy: denials and their messages.
 
 use crate::acceptance::policies_support::{API, Place, config_map};
 use anyhow::Result;
 use cambium_testing::eventually;
 use serde_json::{Value, json};
 
-/// An expression that takes longer than anybody waits.
+/// An expression that exceeds the cost limit.
 fn endless() -> String {
     let digits = "[0,1,2,3,4,5,6,7,8,9]";
     (0..6).fold("true".to_owned(), |inner, level| {
@@ -13,7 +13,7 @@ fn endless() -> String {
     })
 }
 
-/// What a case is answered with: a refusal, or nothing but warnings.
+/// The expected response: a denial, or warnings.
 enum Expected {
     Refused(u16, &'static str, String),
     Allowed(Vec<String>),

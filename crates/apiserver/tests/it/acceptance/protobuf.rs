@@ -1,4 +1,4 @@
-//! Protobuf: the same objects as in JSON, wherever an answer has a kind that is built in.
+//! Protobuf: the same objects as in JSON, for all built-in kinds.
 
 use anyhow::{Context as _, Result};
 use cambium_builtin::protobuf::decode;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 const EITHER: &str = "application/vnd.kubernetes.protobuf,application/json";
 
-/// Objects with everything that protobuf has a form of its own for: maps, bytes, times, quantities, ports, inlined sources.
+/// Objects with all types that have special protobuf encodings: maps, bytes, times, quantities, ports, inlined structs.
 fn objects(namespace: &str) -> Vec<(String, Value)> {
     let core = format!("/api/v1/namespaces/{namespace}");
     let apps = format!("/apis/apps/v1/namespaces/{namespace}");
@@ -89,7 +89,7 @@ fn objects(namespace: &str) -> Vec<(String, Value)> {
     ]
 }
 
-/// JSON and protobuf of one path at one moment, both as trees: read again if a controller wrote in between.
+/// JSON and protobuf of one path as trees; read again if a controller wrote in between.
 async fn both(raw: &Raw, path: &str) -> Result<(Value, Value)> {
     let mut before = raw.get(path).await?.body;
     for _ in 0..50 {
@@ -106,7 +106,7 @@ async fn both(raw: &Raw, path: &str) -> Result<(Value, Value)> {
     anyhow::bail!("{path} never stands still")
 }
 
-/// A tree without what protobuf does not tell: fields that are null, lists and maps without content.
+/// A tree without null fields and empty lists and maps, which protobuf does not encode.
 fn meaning(value: &Value) -> Value {
     let says = |value: &Value| match value {
         Value::Null => false,
@@ -152,7 +152,7 @@ async fn an_object_and_its_list_are_the_same_in_protobuf() -> Result<()> {
     Ok(())
 }
 
-/// Frames as client-go reads them: a length, then an event.
+/// Length-delimited watch frames, as client-go reads them.
 fn frames(mut bytes: &[u8]) -> Result<Vec<(String, Value)>> {
     let mut events = Vec::new();
     while let Some((length, rest)) = bytes.split_first_chunk::<4>() {
@@ -168,7 +168,7 @@ fn frames(mut bytes: &[u8]) -> Result<Vec<(String, Value)>> {
     Ok(events)
 }
 
-/// The bytes of a field that must come next, and what is after it.
+/// The bytes of the next field, which must have this key, and the rest.
 fn field(bytes: &[u8], key: u8) -> Result<(&[u8], &[u8])> {
     anyhow::ensure!(bytes.first() == Some(&key), "{bytes:?} does not begin with {key}");
     let (mut length, mut at) = (0_usize, 1);

@@ -1,4 +1,4 @@
-//! ResourceQuotas: what is used is told promptly, and what does not fit is refused.
+//! ResourceQuotas: `status.used` is updated promptly, and writes that exceed a quota are denied.
 
 use anyhow::Result;
 use cambium_testing::{Answer, Raw, TestCluster, eventually, eventually_some};
@@ -21,8 +21,8 @@ impl Place {
         })
     }
 
-    /// Makes a quota, and waits until it is in force: Kubernetes asks a copy of the quotas, which is behind for a moment. One without
-    /// scopes also says that there is no place for ConfigMaps, and whoever is refused one knows that the quota has been seen.
+    /// Creates a quota and waits until it is enforced: Kubernetes reads quotas from an informer cache. A quota without scopes
+    /// also forbids ConfigMaps, so that a denied ConfigMap shows that the quota is in the cache.
     async fn quota(&self, name: &str, mut spec: Value, used: Value) -> Result<()> {
         let scoped = spec.get("scopes").or(spec.get("scopeSelector")).is_some();
         if !scoped {
@@ -118,7 +118,7 @@ async fn the_last_place_is_taken_and_given_back() -> Result<()> {
     .await
 }
 
-/// What so many writers are answered who write at the same time.
+/// The response codes of concurrent writers.
 async fn at_once(place: &Place, writers: usize) -> Result<Vec<u16>> {
     let mut tasks = tokio::task::JoinSet::new();
     for number in 0..writers {
@@ -146,7 +146,7 @@ async fn writers_at_once_do_not_both_take_the_last_place() -> Result<()> {
     place.until_used("q", json!({"secrets": "5"})).await
 }
 
-/// Kubernetes may answer some of them with a conflict: its quotas are counted by status updates.
+/// Kubernetes may answer some writers with a conflict: it counts quota usage by status updates.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn none_is_refused_a_place_that_is_free() -> Result<()> {
     let directory = tempfile::tempdir()?;

@@ -1,4 +1,4 @@
-//! Ratcheting: a schema that becomes stricter forgives what does not change.
+//! CRD ratcheting: a stricter schema tolerates unchanged invalid values.
 
 use anyhow::Result;
 use cambium_testing::{TestCluster, eventually};
@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// A part of a schema as it was and as it becomes, a value that fits only the old one, and what it may become.
+/// A schema before and after, a value that is valid only before, and updates of it.
 struct Case {
     name: &'static str,
     loose: Value,
     tight: Value,
     value: Value,
-    /// With what is forgiven and what is wrong.
+    /// Updates with the expected warnings and errors.
     changes: Vec<(Value, &'static str)>,
 }
 
@@ -32,7 +32,7 @@ fn case(
     }
 }
 
-/// A schema with more in it.
+/// A schema with more keywords.
 fn with(schema: &Value, more: Value) -> Value {
     let mut all = schema.clone();
     for (key, value) in more.as_object().cloned().unwrap_or_default() {

@@ -1,4 +1,4 @@
-//! Who may do what: roles, bindings, and those who write them.
+//! RBAC: roles, bindings, and privilege escalation prevention.
 
 use anyhow::Result;
 use cambium_testing::{Raw, TestCluster, eventually};
@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 const GROUP: &str = "rbac.authorization.k8s.io";
-/// A request for a certificate, as PEM in base64: for the common name `example`.
+/// A certificate signing request for the common name `example`, base64 of PEM.
 const REQUEST: &str = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlITU1IUUNBUUF3RWpFUU1BNEdBMVVFQXd3SFpYaGhiWEJzWlRC\
      Wk1CTUdCeXFHU000OUFnRUdDQ3FHU000OQpBd0VIQTBJQUJEVWxnV3h0UnJxYkYxVzVIVFR3RVZoWnlxUm1pTG4rZEt5QWU3SUQy\
      SVpyd2lYUllYbk5BKzQ4CjJpVzRDVU1LV2NYS1ZzY2RVa3BIMkZ5T1RvNkN4akdnQURBS0JnZ3Foa2pPUFFRREFnTklBREJGQWlB\
      MlV2cEkKekJEYUVrU0xqczc1WkVhODBZYytSYW9CbnFaVWRYOVN5dW55d0FJaEFKdE9WUlVIbzhFSm9Uc3A3SjcrTVBNQgozR2Vh\
      RDAzMzRQenRVSDRYMUFHZwotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K";
 
-/// A cluster, a namespace in it, and a user whom nobody knows yet.
+/// A cluster, a namespace, and a user without bindings.
 struct Place {
     cluster: TestCluster,
     raw: Raw,
@@ -46,7 +46,7 @@ impl Place {
         format!("{RBAC}/namespaces/{}/{resource}", self.namespace)
     }
 
-    /// Gives the user rules in the namespace, and waits until they count.
+    /// Grants the user rules in the namespace, and waits until they are in effect.
     async fn allow(&self, name: &str, rules: Value) -> Result<()> {
         let role = json!({"apiVersion": format!("{GROUP}/v1"), "kind": "Role", "metadata": {"name": name}, "rules": rules});
         let made = self.raw.post(&self.in_namespace("roles"), &role).await?;
@@ -274,7 +274,7 @@ async fn cluster_roles_add_up() -> Result<()> {
     Ok(())
 }
 
-/// On a real cluster this compares the two.
+/// On a real cluster this compares its bootstrap policy with ours.
 #[tokio::test]
 async fn every_cluster_has_the_standard_roles_and_bindings() -> Result<()> {
     let cluster = TestCluster::start().await?;

@@ -1,4 +1,4 @@
-//! Questions about access, and their answers.
+//! Access reviews.
 
 use anyhow::Result;
 use cambium_testing::{TestCluster, eventually};

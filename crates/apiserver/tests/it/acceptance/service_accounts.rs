@@ -1,4 +1,4 @@
-//! Every pod runs as a service account, and every namespace has one.
+//! ServiceAccounts: every namespace has `default`, and every pod runs as one.
 
 use anyhow::Result;
 use cambium_testing::{Raw, TestCluster, eventually, eventually_some};

@@ -1,4 +1,4 @@
-//! Services: what a cluster hands out to them, and what they keep when they change.
+//! Services: allocation of cluster IPs and node ports, and type changes.
 
 use anyhow::Result;
 use cambium_testing::{Raw, TestCluster};
@@ -28,7 +28,7 @@ fn service(name: &str, spec: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec})
 }
 
-/// What of a spec depends on the type: without the numbers that are different in each cluster.
+/// The fields of a spec that depend on the type, without cluster-specific values.
 fn shape(spec: &Value) -> Value {
     let fields = spec.as_object().into_iter().flatten();
     let shape = fields.map(|(name, value)| match name.as_str() {

@@ -1,4 +1,4 @@
-//! Tokens for service accounts: issued, used, and refused.
+//! ServiceAccount tokens: issued, used, and rejected.
 
 use anyhow::Result;
 use base64::Engine as _;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 const ISSUER: &str = "https://kubernetes.default.svc";
 const REVIEWS: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
 
-/// A cluster, and a namespace with a service account.
+/// A cluster and a namespace with a ServiceAccount.
 struct Place {
     cluster: TestCluster,
     raw: Raw,
@@ -54,7 +54,7 @@ impl Place {
             .to_owned())
     }
 
-    /// Requests with a token, and nothing else to show.
+    /// A client that authenticates with a token only.
     async fn bearer(&self, token: &str) -> Result<Raw> {
         Ok(Raw::new(self.cluster.stranger().await?).with_token(token))
     }
@@ -64,7 +64,7 @@ impl Place {
         Ok(self.raw.post(REVIEWS, &question).await?.body["status"].clone())
     }
 
-    /// Waits until a token is refused: a real server remembers tokens for some seconds.
+    /// Waits until a token is rejected: a real server caches token authentication for some seconds.
     async fn is_refused_at_last(&self, token: &str) -> Result<()> {
         let bearer = self.bearer(token).await?;
         eventually("the token is refused", || async {

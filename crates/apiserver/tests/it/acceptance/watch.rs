@@ -1,4 +1,4 @@
-//! Watches: from any retained moment, in one order, with the right events for what is selected.
+//! Watches: resuming from a resource version, order of events, selectors.
 
 use anyhow::{Context as _, Result};
 use cambium_testing::{TestCluster, Watch};
@@ -16,7 +16,7 @@ async fn start(test: &str) -> Result<(TestCluster, String)> {
     Ok((cluster, format!("/api/v1/namespaces/{namespace}/configmaps")))
 }
 
-/// Everything is labelled, so that a cluster's own ConfigMaps stay out of the way.
+/// All test objects are labelled, to exclude a cluster's own ConfigMaps.
 const OURS: &str = "labelSelector=color";
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! A controller of probes, and what must be so when the writers have stopped.
+//! A controller of probes, and the invariants once the writers have stopped.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::clients::support::probes;
 
-/// Runs a controller that notes in each probe's status which generation it has seen; its store.
+/// Runs a controller that writes `observedGeneration` into each probe's status; returns its store.
 pub(crate) fn control(client: Client, config: watcher::Config) -> Store<DynamicObject> {
     let api: Api<DynamicObject> = Api::namespaced_with(client, "default", &probes());
     let controller = Controller::new_with(api.clone(), config, probes());
@@ -44,7 +44,7 @@ pub(crate) fn control(client: Client, config: watcher::Config) -> Store<DynamicO
     store
 }
 
-/// Every probe that a selector finds: name and resource version.
+/// Name and resource version of all probes that match a selector.
 async fn listed(client: &Client, selector: &str) -> Result<BTreeMap<String, String>> {
     let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), "default", &probes());
     let list = api.list(&ListParams::default().labels(selector)).await?;
@@ -59,7 +59,7 @@ async fn listed(client: &Client, selector: &str) -> Result<BTreeMap<String, Stri
         .collect()
 }
 
-/// The same, as a store has it.
+/// The same from a store.
 fn stored(store: &Store<DynamicObject>) -> BTreeMap<String, String> {
     let state = store.state();
     state
@@ -68,7 +68,7 @@ fn stored(store: &Store<DynamicObject>) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Waits until every probe's status names its generation, and until each store has what a list has.
+/// Waits until every probe's generation is observed, and every store equals a list.
 pub(crate) async fn settled(
     client: &Client,
     stores: &[(&'static str, &'static str, Store<DynamicObject>)],

@@ -1,4 +1,4 @@
-//! An operator's test with controller-runtime's envtest, on the embedded server instead of etcd and kube-apiserver.
+//! controller-runtime's envtest against the embedded server instead of etcd and kube-apiserver.
 
 use std::process::Command;
 

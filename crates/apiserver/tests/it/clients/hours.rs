@@ -1,5 +1,4 @@
-//! kube's own watchers and controllers over a working day of virtual time, on a line that is cut again and
-//! again, with a log that forgets quickly.
+//! kube-rs watchers and controllers over a day of virtual time, with repeated disconnects and a short watch history.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -27,7 +26,7 @@ use tower_service::Service;
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 type Frames = Pin<Box<dyn futures::Stream<Item = Result<http_body::Frame<bytes::Bytes>, Failure>> + Send>>;
 
-/// The way to a server, with somebody who pulls the plug.
+/// A connection to a server that can be cut.
 #[derive(Clone)]
 struct Line {
     server: ApiServer,
@@ -46,7 +45,7 @@ impl Line {
         }
     }
 
-    /// Ends every answer that is still under way.
+    /// Aborts all responses in flight.
     fn cut(&self) {
         self.cuts.send_modify(|cuts| *cuts += 1);
     }
@@ -100,14 +99,14 @@ impl Service<http::Request<Body>> for Line {
     }
 }
 
-/// How often a watcher had to start over, and how often because of a 410.
+/// Counts relists of a watcher, and those caused by a 410.
 #[derive(Default)]
 struct Troubles {
     lists: AtomicUsize,
     expired: AtomicUsize,
 }
 
-/// A store that follows what a selector finds.
+/// A reflector store for a selector.
 fn follow(client: Client, config: watcher::Config, troubles: &Arc<Troubles>) -> Store<DynamicObject> {
     let api: Api<DynamicObject> = Api::namespaced_with(client, "default", &probes());
     let writer = reflector::store::Writer::new(probes());
@@ -126,7 +125,7 @@ fn follow(client: Client, config: watcher::Config, troubles: &Arc<Troubles>) -> 
     store
 }
 
-/// Cuts the line now and then; sometimes it stays down for so long that the log forgets.
+/// Cuts the connection now and then, sometimes for longer than the watch history.
 async fn trouble(line: Line) {
     let mut dice = Dice(99);
     loop {

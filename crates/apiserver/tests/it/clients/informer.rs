@@ -1,4 +1,4 @@
-//! client-go's informers, while their server goes away, forgets, and comes back.
+//! client-go informers across server restarts and expired watch history.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -14,14 +14,14 @@ use kube::Client;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// `crates/testing/peers/informer`, running.
+/// The running program `crates/testing/peers/informer`.
 struct Informer {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
 }
 
-/// What it says of itself.
+/// The state that it reports.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct State {
@@ -101,7 +101,7 @@ async fn change(client: Client, seed: u64, count: usize) -> Result<()> {
     Ok(())
 }
 
-/// What a list has: object and resource version.
+/// Objects and resource versions of a list.
 async fn listed(client: &Client, path: &str) -> Result<BTreeMap<String, String>> {
     let list = Raw::new(client.clone()).get(path).await?.body;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -191,7 +191,7 @@ fn definitions(published: &Value) -> BTreeMap<String, BTreeSet<String>> {
         .collect()
 }
 
-/// What the stores should hold.
+/// The expected contents of the stores.
 async fn lists(client: &Client) -> Result<BTreeMap<String, BTreeMap<String, String>>> {
     let mut lists = BTreeMap::new();
     for (store, path) in [

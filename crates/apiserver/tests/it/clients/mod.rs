@@ -1,4 +1,4 @@
-//! Clients that people use, against the embedded server.
+//! Kubernetes clients against the embedded server.
 
 mod control;
 mod envtest;

@@ -1,4 +1,4 @@
-//! A controller over the network, while its server goes away and comes back.
+//! A controller over the network across server restarts.
 
 use std::time::Duration;
 

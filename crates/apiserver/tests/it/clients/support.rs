@@ -1,4 +1,4 @@
-//! A kind to watch, and writers that do not stop.
+//! Test support: a custom kind, and writers that change it continuously.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParam
 use kube::core::GroupVersionKind;
 use serde_json::{Value, json};
 
-/// The kind that everybody here works on.
+/// The custom kind of these tests.
 pub(crate) fn probes() -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk("test.cambium.dev", "v1", "Probe"))
 }
 
-/// Makes the kind; returns when it is served.
+/// Creates its CRD; returns when it is served.
 pub(crate) async fn define(client: &Client) -> Result<()> {
     let raw = cambium_testing::Raw::new(client.clone());
     let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
@@ -37,7 +37,7 @@ pub(crate) async fn define(client: &Client) -> Result<()> {
     .await
 }
 
-/// Numbers that look random and are the same every time.
+/// A seeded pseudo-random number generator.
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
@@ -50,8 +50,8 @@ impl Dice {
     }
 }
 
-/// Creates, changes, relabels and deletes, `count` times, with pauses of up to `pause`. Several of
-/// these get in each other's way on purpose: whatever the server refuses is tried no further.
+/// Creates, updates, relabels and deletes probes, `count` times, with pauses of up to `pause`. Several writers conflict
+/// on purpose; failed writes are not retried.
 pub(crate) async fn write(client: Client, seed: u64, count: usize, pause: Duration) -> Result<usize> {
     let api: Api<DynamicObject> = Api::namespaced_with(client, "default", &probes());
     let (mut dice, mut done) = (Dice(seed), 0);

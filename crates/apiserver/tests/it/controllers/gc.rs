@@ -33,7 +33,7 @@ impl Fixture {
         format!("{}/{name}", self.maps)
     }
 
-    /// Waits until the collector has looked at something that was written after all else.
+    /// Waits until the garbage collector has processed an object written after all others.
     async fn pass(&self) -> Result<()> {
         let marker = self.cluster.unique("marker");
         let absent = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": marker, "uid": ABSENT});

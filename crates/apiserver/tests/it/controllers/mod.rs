@@ -1,4 +1,4 @@
-//! What kube-controller-manager and nodes do.
+//! The built-in controllers.
 
 mod deployments;
 mod gc;

@@ -1,11 +1,11 @@
-//! Deletion of namespaces, and what every namespace has, on our server or on Kubernetes.
+//! Deletion of namespaces, and their default objects, on our server or on Kubernetes.
 
 use crate::controllers::support::{Json, config_map};
 use anyhow::Result;
 use cambium_testing::TestCluster;
 use serde_json::{Value, json};
 
-/// A namespace with its finalizer, said explicitly.
+/// A namespace with an explicit finalizer.
 async fn namespace(cluster: &TestCluster, api: &Json) -> Result<(String, String)> {
     let name = cluster.unique("ns");
     let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}, "spec": {"finalizers": ["kubernetes"]}});

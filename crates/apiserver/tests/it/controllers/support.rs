@@ -1,11 +1,11 @@
-//! What the tests of the built-in controllers share: objects as JSON, and asking after them.
+//! Test support for the built-in controllers: a JSON client and fixtures.
 
 use anyhow::Result;
 use cambium_testing::eventually;
 use kube::Client;
 use serde_json::{Value, json};
 
-/// A client that speaks JSON.
+/// A JSON client.
 #[derive(Clone)]
 pub(crate) struct Json(pub(crate) Client);
 
@@ -23,7 +23,7 @@ impl Json {
         }
     }
 
-    /// What must be there.
+    /// Gets an object that must exist.
     pub(crate) async fn read(&self, path: &str) -> Result<Value> {
         self.get(path)
             .await?
@@ -58,7 +58,7 @@ impl Json {
         .await
     }
 
-    /// Waits until the object is as wanted, and returns it.
+    /// Waits until the object satisfies a predicate, and returns it.
     pub(crate) async fn until(&self, path: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
         let found = cambium_testing::eventually_some(path, || async {
             Ok(self.get(path).await?.filter(|object| wanted(object)))
@@ -75,7 +75,7 @@ pub(crate) fn config_map(name: &str, owners: &[Value]) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "ownerReferences": owners}})
 }
 
-/// A reference to an owner that is there.
+/// An owner reference to an existing object.
 pub(crate) fn owner(object: &Value) -> Value {
     json!({"apiVersion": object["apiVersion"], "kind": object["kind"], "name": object["metadata"]["name"],
         "uid": object["metadata"]["uid"], "blockOwnerDeletion": true})
@@ -90,7 +90,7 @@ pub(crate) async fn virtual_cluster() -> Result<(cambium_testing::TestCluster, J
     Ok((cluster, api, namespace))
 }
 
-/// A template of pods that carry a label.
+/// A pod template with the label `app`.
 pub(crate) fn template(app: &str, image: &str, annotations: &Value) -> Value {
     json!({"metadata": {"labels": {"app": app}, "annotations": annotations},
         "spec": {"containers": [{"name": "main", "image": image}]}})
@@ -108,7 +108,7 @@ pub(crate) fn condition<'a>(object: &'a Value, kind: &str) -> &'a Value {
         .unwrap_or(&Value::Null)
 }
 
-/// Lets a while pass, and checks that nobody wrote anything meanwhile.
+/// Lets some time pass, and checks that nothing was written.
 pub(crate) async fn stays_quiet(cluster: &cambium_testing::TestCluster) {
     let server = cluster.server().expect("an embedded cluster");
     tokio::time::sleep(std::time::Duration::from_secs(5)).await;

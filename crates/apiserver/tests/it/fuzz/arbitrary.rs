@@ -1,4 +1,4 @@
-//! What is sent: bytes, trees, texts, queries, and changes to what would have been right.
+//! Generators of requests: bytes, trees, strings, queries, and mutations of valid objects.
 
 use base64::Engine as _;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Map, Value, json};
 
-/// A few bytes, more often than not nearly JSON or YAML.
+/// Bytes, mostly almost JSON or YAML.
 pub(crate) fn bytes() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         prop::collection::vec(any::<u8>(), 0..200),
@@ -23,7 +23,7 @@ pub(crate) fn bytes() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// Text, some of it hostile.
+/// Strings, some of them hostile.
 pub(crate) fn texts() -> impl Strategy<Value = String> {
     prop_oneof![
         3 => "[a-z0-9.\\-/]{0,12}",
@@ -39,7 +39,7 @@ pub(crate) fn texts() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Numbers, the far ends among them.
+/// Numbers, including extremes.
 pub(crate) fn numbers() -> impl Strategy<Value = i64> {
     prop_oneof![
         any::<i64>(),
@@ -211,12 +211,12 @@ pub(crate) fn escape(text: &str) -> String {
     utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }
 
-/// As continue tokens are written.
+/// URL-safe base64, as continue tokens are encoded.
 pub(crate) fn base64(bytes: &[u8]) -> String {
     base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Changes to a tree.
+/// Mutations of a tree.
 #[derive(Debug, Clone)]
 pub(crate) struct Mutations(Vec<(Index, Mutation)>);
 
@@ -231,11 +231,11 @@ enum Mutation {
     Rename(String),
     Lengthen(usize),
     Bury(usize),
-    /// Puts a copy of another part here.
+    /// Replaces this part with a copy of another.
     Graft(Index),
 }
 
-/// A few changes.
+/// A few mutations.
 pub(crate) fn mutations() -> impl Strategy<Value = Mutations> {
     let mutation = prop_oneof![
         2 => Just(Mutation::Remove),
@@ -258,7 +258,7 @@ impl Mutations {
         self.0.len()
     }
 
-    /// Carries the changes out.
+    /// Applies the mutations.
     pub(crate) fn apply(&self, tree: &mut Value) {
         for (index, mutation) in &self.0 {
             let places = pointers(tree);

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// Where CRDs are.
+/// The path of CRDs.
 pub(crate) const PATH: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// `widgets` → `Widgets`.
@@ -129,7 +129,7 @@ pub(crate) fn schema() -> impl Strategy<Value = Value> {
     })
 }
 
-/// An object that mostly fits a schema.
+/// An object that is mostly valid for a schema.
 pub(crate) fn instance(schema: &Value, seed: u64, depth: usize) -> Value {
     let next = seed
         .wrapping_mul(6_364_136_223_846_793_005)
@@ -180,7 +180,7 @@ pub(crate) fn instance(schema: &Value, seed: u64, depth: usize) -> Value {
     }
 }
 
-/// A schema that refuses more here and there.
+/// A schema with some constraints tightened.
 pub(crate) fn tightened(schema: &Value, seed: u64) -> Value {
     let mut schema = schema.clone();
     let next = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);

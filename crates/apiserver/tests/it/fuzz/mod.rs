@@ -1,5 +1,5 @@
-//! Whatever is sent, the server answers: no panic, no 5xx but deliberate ones, every refusal a `Status`, and
-//! what was accepted can be read.
+//! Fuzzing of the API: no panics, no unexpected 5xx, every error is a `Status`, and every accepted object can be read
+//! back.
 //!
 //! Bounded to a few seconds. `CAMBIUM_FUZZ=50` runs fifty times as many cases.
 
@@ -25,7 +25,7 @@ const PATCHES: [&str; 6] = [
     "application/patch",
 ];
 
-/// Runs cases of one law against one server.
+/// Runs the cases of one property against one server.
 fn law<S: Strategy>(cases: u32, strategy: S, check: impl Fn(&Place, S::Value) -> TestCaseResult) {
     let factor = std::env::var("CAMBIUM_FUZZ")
         .ok()
@@ -56,7 +56,7 @@ fn media() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// One of the objects that every place has: its index.
+/// The index of an existing object.
 fn target() -> impl Strategy<Value = prop::sample::Index> {
     any::<prop::sample::Index>()
 }
@@ -493,7 +493,7 @@ fn mutated_definitions_are_refused_or_served() {
     );
 }
 
-/// A store reads its own file again, whatever it was made to keep.
+/// A store can reload its file, whatever objects it was sent.
 #[test]
 fn mutated_objects_survive_a_restart() {
     let directory = tempfile::tempdir().unwrap();
@@ -524,7 +524,7 @@ fn mutated_objects_survive_a_restart() {
     assert_eq!(Place::in_file(&file).list(path), written);
 }
 
-/// What the laws above have found.
+/// Regressions found by these properties.
 mod found {
     use super::*;
 

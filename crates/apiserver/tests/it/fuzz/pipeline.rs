@@ -1,7 +1,7 @@
-//! `cambium-pipeline` and the server's HTTP answers: the same stored objects, the same refusals and warnings, word for word.
+//! `cambium-pipeline` against the server's HTTP responses: the same stored objects, errors and warnings, word for word.
 //!
-//! Each case defines a resource with a generated schema, creates objects, makes the schema stricter, and updates the objects, so that what did not
-//! change has to be forgiven.
+//! Each case creates a CRD with a generated schema and objects of it, tightens the schema, and updates the objects, so
+//! that ratcheting applies.
 
 use std::cell::Cell;
 
@@ -70,14 +70,14 @@ fn the_pipeline_says_of_generated_objects_what_the_server_answers() {
     );
 }
 
-/// How many writes went which way.
+/// Counts of write outcomes.
 #[derive(Debug, Default)]
 struct Tally {
     created: Cell<usize>,
     updated: Cell<usize>,
     refused: Cell<usize>,
     undecodable: Cell<usize>,
-    /// Updates of what a new object may not be.
+    /// Updates accepted only through ratcheting.
     forgiven: Cell<usize>,
 }
 
@@ -85,7 +85,7 @@ fn count(counter: &Cell<usize>) {
     counter.set(counter.get() + 1);
 }
 
-/// A resource of a server, and what the crate makes of its current schema.
+/// A resource of a server, and the crate's pipeline of its current schema.
 struct Compared<'a> {
     place: &'a Place,
     resource: &'a Defined,
@@ -107,7 +107,7 @@ impl<'a> Compared<'a> {
         })
     }
 
-    /// Another schema, if the server takes it.
+    /// Replaces the schema, if the server accepts it.
     fn replace_schema(&mut self, schema: &Value) -> TestCaseResult {
         let path = self.resource.crd_path();
         let mut crd = self.place.send(Sent::new(Method::GET, &path))?.body;
@@ -118,7 +118,7 @@ impl<'a> Compared<'a> {
         Ok(())
     }
 
-    /// Creates an object; what is stored then, if it is accepted.
+    /// Creates an object; returns the stored one if it is accepted.
     fn create(&self, name: &str, spec: &Value) -> Result<Option<Value>, TestCaseError> {
         let Some(object) = sent(self.resource.object(name, spec)) else {
             return Ok(None);
@@ -151,7 +151,7 @@ impl<'a> Compared<'a> {
         self.same(Method::PUT, &self.path(object), &new, &written)
     }
 
-    /// What was stored under an older schema is read under today's.
+    /// Reads an object stored under an older schema through the current one.
     fn read(&self, stored: &Value) -> TestCaseResult {
         let mut read = stored.clone();
         self.pipeline.read(&mut read);
@@ -168,7 +168,7 @@ impl<'a> Compared<'a> {
         format!("{}/{name}", self.resource.collection())
     }
 
-    /// Sends the object, and compares the answers to what the crate says of it.
+    /// Sends the object, and compares the response with the crate's result.
     fn same(
         &self,
         method: Method,
@@ -242,7 +242,7 @@ fn unknown(written: &Written) -> impl Iterator<Item = String> {
         .map(|path| format!("unknown field {path:?}"))
 }
 
-/// As they can stand in headers.
+/// Warnings in the form of response headers.
 fn warnings(written: &Written) -> Vec<String> {
     let forgiven = written.warnings.iter().map(ToString::to_string);
     let mut told: Vec<String> = Vec::new();
@@ -258,13 +258,13 @@ fn warnings(written: &Written) -> Vec<String> {
     told
 }
 
-/// All that a schema says something about.
+/// The fields that the schema covers.
 fn content(mut object: Value) -> Value {
     object.as_object_mut().unwrap().remove("metadata");
     object
 }
 
-/// An object as it arrives; none if it is nested so deeply that it would not be stored.
+/// An object as sent; `None` if it is nested too deeply to be stored.
 fn sent(object: Value) -> Option<Value> {
     fn depth(value: &Value) -> usize {
         let inside = match value {

@@ -1,4 +1,4 @@
-//! A server with a few objects in it, and the laws that every answer obeys.
+//! A server with a few objects, and the properties that every response satisfies.
 
 use std::cell::Cell;
 use std::sync::Once;
@@ -18,7 +18,7 @@ use tower_service::Service as _;
 use super::definitions;
 
 thread_local! {
-    /// Panics of this test, tasks of the server included: they share its thread.
+    /// Panics of this test, including server tasks, which share its thread.
     static PANICS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -78,16 +78,16 @@ impl Sent {
     }
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) code: u16,
     pub(crate) body: Value,
-    /// What the client is warned of.
+    /// The `Warning` headers.
     pub(crate) warnings: Vec<String>,
 }
 
-/// An object that every place has.
+/// An existing object.
 pub(crate) struct Target {
     pub(crate) collection: String,
     pub(crate) path: String,
@@ -95,14 +95,14 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// The object, under a name that is free.
+    /// The object with an unused name.
     pub(crate) fn fresh(&self) -> Value {
         let mut object = self.object.clone();
         object["metadata"]["name"] = json!("fresh");
         object
     }
 
-    /// A patch that is also a configuration to apply.
+    /// A patch that is also an apply configuration.
     pub(crate) fn patch(&self) -> Value {
         let mut object = self.object.clone();
         object["metadata"]["labels"] = json!({"patched": "yes"});
@@ -158,7 +158,7 @@ impl Place {
         place
     }
 
-    /// A server that keeps its objects in a file, in real time, without controllers.
+    /// A server with a store file, in real time, without controllers.
     pub(crate) fn in_file(file: &std::path::Path) -> Self {
         count_panics();
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -196,7 +196,7 @@ impl Place {
         all.swap_remove(index)
     }
 
-    /// Makes sure that the object is there.
+    /// Recreates the object if it is missing.
     pub(crate) fn restore(&self, target: &Target) {
         for _ in 0..50 {
             let made = self
@@ -228,13 +228,13 @@ impl Place {
         unreachable!("{} does not come back", target.path);
     }
 
-    /// Lets controllers do what they have to do.
+    /// Lets controllers settle.
     pub(crate) fn settle(&self) {
         self.runtime
             .block_on(async { tokio::time::sleep(Duration::from_secs(2)).await });
     }
 
-    /// Sends a request and checks the answer.
+    /// Sends a request and checks the response.
     pub(crate) fn send(&self, sent: Sent) -> Result<Answer, TestCaseError> {
         let mut request = Request::builder().method(sent.method.clone()).uri(&sent.path);
         for (name, value) in &sent.headers {
@@ -313,7 +313,7 @@ impl Place {
         Ok(Answer { code, body, warnings })
     }
 
-    /// What is there is what the writer was told.
+    /// The stored object equals the response of the write.
     pub(crate) fn agrees(&self, path: &str, told: &Value) -> TestCaseResult {
         let there = self.send(Sent::new(Method::GET, path))?;
         let (mut there_now, mut told) = (there.body.clone(), told.clone());
@@ -343,7 +343,7 @@ impl Place {
         }
     }
 
-    /// Every object can be read, as JSON and as a table.
+    /// Every object can be read, as JSON and as a Table.
     pub(crate) fn everything_reads_back(&self) {
         self.settle();
         for target in targets() {
@@ -383,7 +383,7 @@ impl Place {
 /// A resource that a test defined.
 pub(crate) struct Defined {
     plural: String,
-    /// Whether it has rules that only updates must obey.
+    /// Whether it has transition rules.
     looks_back: bool,
 }
 
@@ -420,7 +420,7 @@ impl Defined {
         self.try_apply(place, name, spec).unwrap()
     }
 
-    /// Creates an object, puts it where it is, applies it.
+    /// Creates, updates and applies an object.
     pub(crate) fn try_object(&self, place: &Place, index: usize, spec: &Value) -> TestCaseResult {
         let name = format!("o{index}");
         let path = format!("{}/{name}", self.collection());
@@ -468,7 +468,7 @@ fn warning(header: &HeaderValue) -> String {
         .replace(r"\\", r"\")
 }
 
-/// 5xx that upstream gives, too.
+/// A 5xx that upstream returns, too.
 fn deliberate(message: &str) -> bool {
     // A list passes as a string that has a format, and cannot be merged afterwards.
     if message.contains("failed to convert new object") {

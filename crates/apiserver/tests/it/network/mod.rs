@@ -1,11 +1,11 @@
-//! Strange clients, over real TLS sockets: none of them keeps the server from serving the others.
+//! Misbehaving clients over real TLS sockets do not keep the server from serving others.
 
 mod site;
 
 use std::time::Duration;
 
 use bytes::Bytes;
-use cambium_apiserver::serve::Patience;
+use cambium_apiserver::serve::Timeouts;
 use cambium_apiserver::store::History;
 use cambium_apiserver::{ApiServer, Tokens, User};
 use http_body_util::{BodyExt as _, Full};
@@ -13,15 +13,15 @@ use serde_json::{Value, json};
 use site::{Protocol, Site, eventually, parse};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-/// Patience that a test can wait for.
+/// A timeout short enough for a test.
 const SHORT: Duration = Duration::from_millis(200);
 
-fn impatient() -> Patience {
-    Patience {
-        hello: SHORT,
+fn impatient() -> Timeouts {
+    Timeouts {
+        handshake: SHORT,
         idle: SHORT,
-        stalled: SHORT,
-        farewell: SHORT,
+        write: SHORT,
+        shutdown: SHORT,
     }
 }
 
@@ -74,7 +74,7 @@ async fn half_a_head_is_not_waited_for() {
 
 #[tokio::test]
 async fn a_body_that_trickles_for_ever_is_answered_with_a_timeout() {
-    let site = Site::with(ApiServer::builder().body_patience(SHORT), Patience::default()).await;
+    let site = Site::with(ApiServer::builder().body_timeout(SHORT), Timeouts::default()).await;
     let client = site.tls(Protocol::Http1, Some(&site.admin)).await.unwrap();
     let (mut read, mut write) = tokio::io::split(client);
     let head = "POST /api/v1/namespaces/default/configmaps HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n";
@@ -149,9 +149,9 @@ async fn a_watch_that_is_never_read_is_ended_and_delays_nobody() {
         events: 50,
         bytes: 1 << 20,
     };
-    let patience = Patience {
-        stalled: SHORT,
-        ..Patience::default()
+    let patience = Timeouts {
+        write: SHORT,
+        ..Timeouts::default()
     };
     let site = Site::with(ApiServer::builder().history(history), patience).await;
     let mut deaf = site.tls(Protocol::Http1, Some(&site.admin)).await.unwrap();
@@ -230,7 +230,7 @@ async fn tokens_decide_who_may_come_in() {
     let mut tokens = Tokens::default();
     tokens.insert("for-a-master", User::master("root"));
     tokens.insert("for-a-user", User::authenticated("ada", &[]));
-    let site = Site::with(ApiServer::builder().tokens(tokens), Patience::default()).await;
+    let site = Site::with(ApiServer::builder().tokens(tokens), Timeouts::default()).await;
     for protocol in [Protocol::Http1, Protocol::Http2] {
         for (token, expected) in [
             ("Bearer for-a-master", 200),
@@ -390,9 +390,9 @@ async fn too_large_requests_are_refused() {
 async fn a_server_that_stops_ends_watches_and_strangers() {
     let mut site = Site::with(
         ApiServer::builder(),
-        Patience {
-            farewell: SHORT,
-            ..Patience::default()
+        Timeouts {
+            shutdown: SHORT,
+            ..Timeouts::default()
         },
     )
     .await;

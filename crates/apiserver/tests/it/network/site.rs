@@ -1,4 +1,4 @@
-//! A server on a real socket, and clients that misbehave as told.
+//! A server on a real socket, and misbehaving clients.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cambium_apiserver::pki::{Authority, Identity};
-use cambium_apiserver::serve::{self, Patience};
+use cambium_apiserver::serve::{self, Timeouts};
 use cambium_apiserver::{ApiServer, Builder, MASTERS};
 use http_body_util::{BodyExt as _, Full};
 use hyper::client::conn::{http1, http2};
@@ -21,7 +21,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tower_service::Service as _;
 
-/// What a client speaks.
+/// The protocol of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
     Http1,
@@ -40,10 +40,10 @@ pub(crate) struct Site {
 
 impl Site {
     pub(crate) async fn new() -> Self {
-        Self::with(ApiServer::builder(), Patience::default()).await
+        Self::with(ApiServer::builder(), Timeouts::default()).await
     }
 
-    pub(crate) async fn with(builder: Builder, patience: Patience) -> Self {
+    pub(crate) async fn with(builder: Builder, patience: Timeouts) -> Self {
         let now = jiff::Timestamp::now();
         let server = builder.build().await.unwrap();
         let authority = Authority::generate(now).unwrap();
@@ -131,7 +131,7 @@ impl Site {
             .unwrap()
     }
 
-    /// One question on a connection of its own; `None` when the server does not talk to this client.
+    /// One request on a new connection; `None` when the server closes the connection.
     pub(crate) async fn ask(
         &self,
         protocol: Protocol,
@@ -181,7 +181,7 @@ impl Site {
         assert!(response.status().is_success(), "{}", response.status());
     }
 
-    /// A ConfigMap, made in-process.
+    /// Creates a ConfigMap in-process.
     pub(crate) async fn create(&self, name: &str) {
         let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
         self.write(
@@ -193,7 +193,7 @@ impl Site {
         .await;
     }
 
-    /// Changes a ConfigMap, in-process.
+    /// Annotates a ConfigMap in-process.
     pub(crate) async fn annotate(&self, name: &str, text: &str) {
         let path = format!("/api/v1/namespaces/default/configmaps/{name}");
         let patch = json!({"metadata": {"annotations": {"note": text}}});
@@ -202,7 +202,7 @@ impl Site {
     }
 }
 
-/// Waits until something is so; only a test that has failed waits long.
+/// Waits for a condition; only a failing test waits long.
 pub(crate) async fn eventually(what: &str, ask: impl Fn() -> bool) {
     for _ in 0..6000 {
         if ask() {
@@ -213,7 +213,7 @@ pub(crate) async fn eventually(what: &str, ask: impl Fn() -> bool) {
     unreachable!("{what}: still not so");
 }
 
-/// Code and body of an HTTP/1.1 answer.
+/// Status code and body of an HTTP/1.1 response.
 pub(crate) fn parse(answer: &[u8]) -> (u16, Value) {
     let text = String::from_utf8_lossy(answer);
     let code = text

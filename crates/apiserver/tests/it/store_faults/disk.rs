@@ -1,29 +1,29 @@
-//! A disk that can be trusted to fail as told.
+//! A simulated disk with fault injection.
 
 use std::io;
 use std::sync::{Arc, Mutex};
 
 use redb::{Builder, Database, DatabaseError, StorageBackend};
 
-/// What becomes of writes that were not synced when the power went.
+/// The fate of unsynced writes at a power failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Crash {
-    /// None of them reached the platter.
+    /// All are lost.
     LosesEverything,
-    /// Every other one did.
+    /// Every other one is kept.
     KeepsSome,
-    /// All did, but the last only by half.
+    /// All are kept, the last one torn in half.
     TearsTheLast,
 }
 
-/// A disk. Clones are the same one.
+/// A disk. Clones share its state.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Disk(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
     durable: Vec<u8>,
-    /// What a reader sees: the durable bytes and everything written since.
+    /// The bytes that a reader sees: durable ones and unsynced writes.
     seen: Vec<u8>,
     pending: Vec<(u64, Vec<u8>)>,
     syncs: usize,
@@ -61,7 +61,7 @@ impl Disk {
         self.state(|state| state.full = false);
     }
 
-    /// The disk as it is found when the machine comes back.
+    /// The disk after the machine restarts.
     pub(crate) fn after_the_crash(&self) -> Self {
         Self::holding(self.state(|state| {
             if state.crashed {

@@ -1,4 +1,4 @@
-//! The store on bad days: crashes at every sync, torn writes, a full disk, rotten bits.
+//! The store under faults: crashes at every sync, torn writes, a full disk, bit rot.
 
 mod disk;
 
@@ -31,7 +31,7 @@ fn values(store: &Store) -> Vec<(String, u64)> {
         .collect()
 }
 
-/// Writes until the disk gives up; how many writes were acknowledged.
+/// Writes until the disk fails; returns the number of acknowledged writes.
 async fn write_until_crash(store: &Store, most: u64) -> u64 {
     let mut acknowledged = 0;
     for value in 0..most {
@@ -47,7 +47,7 @@ async fn write_until_crash(store: &Store, most: u64) -> u64 {
     acknowledged
 }
 
-/// What the store must hold after exactly `count` of those writes.
+/// The expected contents after exactly `count` of those writes.
 fn expected(count: u64) -> Vec<(String, u64)> {
     let last = |parity: u64| (0..count).rev().find(|value| value % 2 == parity);
     [("a", last(0)), ("b", last(1))]
@@ -149,7 +149,7 @@ async fn damage_is_refused_never_read_as_good() {
     }
 }
 
-/// A small file system of its own, gone at the end. Only root can have one.
+/// A small temporary file system. Needs root.
 struct SmallDisk(tempfile::TempDir);
 
 impl SmallDisk {
@@ -166,7 +166,7 @@ impl SmallDisk {
             .then(|| Self(directory))
     }
 
-    /// Takes what is left of it.
+    /// Fills the remaining space.
     fn fill(&self) {
         use std::io::Write as _;
         let mut file = std::fs::File::create(self.0.path().join("filler")).unwrap();

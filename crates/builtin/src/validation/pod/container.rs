@@ -222,7 +222,7 @@ fn mounts(container: &At, volumes: &BTreeMap<String, Value>, errors: &mut Errors
     }
 }
 
-/// A path that stays where it is put.
+/// Requires a relative path without `..`.
 pub(super) fn descending(at: &At, errors: &mut Errors) {
     if at.text().starts_with('/') {
         rule::invalid(at, "must be a relative path", errors);

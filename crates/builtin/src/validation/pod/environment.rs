@@ -139,7 +139,7 @@ fn value_from(from: &At, has_value: bool, errors: &mut Errors) {
     }
 }
 
-/// A field of the pod, of which those in `supported` can be used.
+/// Validates a `fieldRef` to one of the supported fields.
 pub(super) fn field_reference(at: &At, supported: &[&str], errors: &mut Errors) {
     let (version, path) = (at.field("apiVersion"), at.field("fieldPath"));
     if !rule::required(&version, errors) || !rule::required(&path, errors) {
@@ -179,7 +179,7 @@ pub(super) fn field_reference(at: &At, supported: &[&str], errors: &mut Errors) 
     }
 }
 
-/// A field of the pod, as a file.
+/// Validates a `fieldRef` of a volume.
 pub(super) fn volume_field_reference(at: &At, errors: &mut Errors) {
     field_reference(at, &VOLUME_FIELDS, errors);
 }

@@ -71,10 +71,10 @@ pub(super) fn template(at: &At, claims: &[&str], errors: &mut Errors) {
     }
 }
 
-/// Where a pod's spec is.
+/// The context of a pod spec.
 enum Home<'c> {
     Pod,
-    /// With the names of claims that will be volumes.
+    /// A template, with the names of volume claim templates.
     Template(&'c [&'c str]),
 }
 

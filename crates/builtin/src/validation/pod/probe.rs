@@ -1,4 +1,4 @@
-//! Probes and what happens around a container's life.
+//! Validation of probes and lifecycle hooks.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What may change in a pod through `resize`: how much cpu and memory its containers have.
+//! Validation of `resize`: only CPU and memory of containers may change.
 
 use serde_json::{Value, json};
 
@@ -66,7 +66,7 @@ fn in_order(spec: &At, before: &At, errors: &mut Errors) -> bool {
     errors.len() == found
 }
 
-/// The new container with the cpu and the memory of the old one.
+/// The new container with the old CPU and memory.
 fn resized(now: &Value, before: &Value) -> Value {
     let mut container = now.clone();
     for list in ["requests", "limits"] {

@@ -1,4 +1,4 @@
-//! How much of everything a container wants.
+//! Validation of resource requirements.
 
 use cambium_schema::names;
 use serde_json::Value;
@@ -77,7 +77,7 @@ fn amount(name: &str, at: &At, errors: &mut Errors) {
     }
 }
 
-/// The name of a resource: one of Kubernetes', or one with a domain.
+/// Validates a resource name: a standard or a domain-qualified one.
 pub(in super::super) fn qualified_resource(name: &str, at: &At, errors: &mut Errors) {
     let complaints = names::qualified_name(name);
     let is_wrong = !complaints.is_empty();
@@ -90,7 +90,7 @@ pub(in super::super) fn qualified_resource(name: &str, at: &At, errors: &mut Err
     }
 }
 
-/// Whether amounts of a resource are whole numbers.
+/// Whether quantities of a resource must be integers.
 pub(in super::super) fn integer_resource(name: &str) -> bool {
     const COUNTED: [&str; 9] = [
         "pods",

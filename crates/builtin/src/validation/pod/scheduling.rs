@@ -1,4 +1,4 @@
-//! Where a pod may run.
+//! Validation of scheduling fields: node selectors, affinity, tolerations, topology spread.
 
 use cambium_schema::names;
 use serde_json::Value;
@@ -126,7 +126,7 @@ fn pod_term(at: &At, errors: &mut Errors) {
     rule::labels_key(&key, errors);
 }
 
-/// Checks which nodes something wants.
+/// Validates a node selector.
 pub(in super::super) fn node_selector(at: &At, errors: &mut Errors) {
     let terms = at.field("nodeSelectorTerms");
     if terms.is_empty() {

@@ -1,4 +1,4 @@
-//! What a pod and its containers may do.
+//! Validation of security contexts.
 
 use serde_json::Value;
 
@@ -71,7 +71,7 @@ pub(super) fn of_container(at: &At, errors: &mut Errors) {
     }
 }
 
-/// The internal form of a container's security context.
+/// A container's security context as upstream prints its internal type.
 fn shown(at: &At) -> String {
     let part = |name: &str| json_text(at.field(name).value);
     let capabilities = at.field("capabilities");

@@ -1,4 +1,4 @@
-//! What may change in a pod.
+//! Validation of pod updates: the mutable fields.
 
 use serde_json::Value;
 
@@ -74,7 +74,7 @@ fn is_same_toleration(new: &At, old: &At) -> bool {
         .all(|name| new.field(name).value == old.field(name).value)
 }
 
-/// The new spec with the old values of all that may change.
+/// The new spec with the old values of all mutable fields.
 fn without_updatable(new: &Value, old: &Value, is_gated: bool) -> Value {
     let mut munged = new.clone();
     let Some(fields) = munged.as_object_mut() else {

@@ -1,4 +1,4 @@
-//! The volumes of a pod.
+//! Validation of pod volumes.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::container::{descending, no_backsteps};
 use super::environment;
 use crate::quantity::Quantity;
 
-/// Checks volumes, and gives those with good names.
+/// Validates volumes; returns those with valid names.
 pub(super) fn check(volumes: &At, errors: &mut Errors) -> BTreeMap<String, Value> {
     let mut known = BTreeMap::new();
     for volume in volumes.items() {
@@ -117,7 +117,7 @@ fn of_kind(kind: &str, at: &At, errors: &mut Errors) {
     }
 }
 
-/// A directory of the node.
+/// Validates a `hostPath`.
 pub(in super::super) fn host_path(at: &At, errors: &mut Errors) {
     const TYPES: [&str; 8] = [
         "",

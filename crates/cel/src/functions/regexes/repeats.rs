@@ -1,13 +1,12 @@
-//! How often a pattern repeats what it repeats.
+//! Estimates the states of a pattern from its repetitions.
 
-/// How often a repetition may repeat, counting the repetitions in it: what Go allows.
+/// Maximum product of nested repetition counts, as Go.
 const MOST_REPEATS: u64 = 1000;
 
-/// How many states a pattern may have, roughly.
+/// Approximate maximum of states of a pattern.
 const MOST_STATES: u64 = 300_000;
 
-/// About how many states a pattern has, or what is wrong with its repetitions, in Go's words. Whatever else is wrong with it is not looked
-/// for.
+/// The approximate number of states of a pattern, or Go's error for an invalid repetition. Other errors are not detected.
 pub(super) fn states(pattern: &str) -> Result<u64, String> {
     let mut outer: Vec<Level> = Vec::new();
     let mut level = Level::default();
@@ -80,13 +79,13 @@ pub(super) fn states(pattern: &str) -> Result<u64, String> {
     }
 }
 
-/// What stands in one pair of parentheses.
+/// A group.
 #[derive(Debug, Default)]
 struct Level {
     /// The states of all but the last item.
     states: u64,
     last: Item,
-    /// The most that anything repeats.
+    /// The maximum repetition count.
     most: u64,
 }
 
@@ -110,7 +109,7 @@ impl Level {
     }
 }
 
-/// How many states a class or an escape has, at most.
+/// The maximum states of a class or an escape.
 fn weight(written: &str) -> u64 {
     let unicode = written.contains("\\p") || written.contains("\\P");
     let negated = written.starts_with("[^") || written.starts_with("\\D") || written.contains("\\W");

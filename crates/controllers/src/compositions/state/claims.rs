@@ -1,4 +1,4 @@
-//! What is known of claims, and of the kinds that people define.
+//! Index of claims, and the kinds of composite resources and claims that webhooks match.
 
 use super::{CompositeKey, State};
 use cambium_compositions::definition::Definition;
@@ -9,8 +9,8 @@ use std::sync::{Arc, PoisonError};
 use tokio::sync::watch;
 
 impl State {
-    /// Wakes the claim of a composite resource.
-    pub(in crate::compositions) fn tell_claim(&self, composite: &Value) {
+    /// Requeues the claim of a composite resource.
+    pub(in crate::compositions) fn requeue_claim(&self, composite: &Value) {
         let Some(claim) = Layout::Legacy.claim_ref(composite) else {
             return;
         };
@@ -25,7 +25,7 @@ impl State {
         }
     }
 
-    /// Notes what a claim asks for.
+    /// Indexes the composition that a claim asks for.
     pub(in crate::compositions) fn index_claim(
         &self,
         key: &CompositeKey,
@@ -50,7 +50,7 @@ impl State {
         kinds
     }
 
-    /// Changes whenever [`State::kinds`] does.
+    /// Notified when [`State::kinds`] changes.
     pub(in crate::compositions) fn kinds_changed(&self) -> watch::Receiver<()> {
         self.kinds_changed.subscribe()
     }

@@ -1,6 +1,6 @@
-//! Which kinds are served, by which definition, and whether all that there is of them was seen.
+//! Kinds of composite resources and claims: whether they are served and cached, and which definition controls their CRDs.
 //!
-//! Several definitions may ask for one kind. The API server serves it for one of them, and that one alone answers for it.
+//! Several definitions may ask for one kind. The API server serves the CRD of one of them, and that one alone reconciles its objects.
 
 use super::{Defined, State};
 use crate::runtime::{Change, Resource};
@@ -9,21 +9,21 @@ use cambium_compositions::definition::CrdState;
 use serde_json::Value;
 use std::sync::{Arc, PoisonError};
 
-/// What is known of the CRD of composite resources or claims.
+/// Whether the CRD of composite resources or claims is served and its objects are cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::compositions) enum Served {
-    /// There is none, or the API server does not serve it: there is nothing of the kind.
+    /// No CRD, or one that is not served: the kind has no objects.
     No,
-    /// It is there and not the definition's, which does not answer for it; but there may be something of the kind.
+    /// The CRD is not controlled by the definition, which ignores its objects; but there may be some.
     Foreign,
-    /// It is served, and what there is of it was not seen.
+    /// Served, and its objects are not cached.
     Unseen,
-    /// It is served, and what there is of it was seen.
+    /// Served, and its objects are cached.
     Seen,
 }
 
 impl Served {
-    /// What the state of a CRD says; nothing of it was seen by that.
+    /// From the state of a CRD; its objects are not cached by that.
     pub(in crate::compositions) fn by(state: &CrdState) -> Self {
         match state {
             CrdState::Established => Self::Unseen,
@@ -34,7 +34,7 @@ impl Served {
 }
 
 impl Defined {
-    /// The kinds that it asks for: the names of their CRDs, and how to ask for their objects.
+    /// The names of its CRDs, and their kinds.
     pub(in crate::compositions) fn kinds(&self) -> Vec<(String, Resource)> {
         let composites = (self.definition.name().to_owned(), self.composite.clone());
         let claims = self.definition.claim_crd_name().zip(self.claim.clone());
@@ -43,7 +43,7 @@ impl Defined {
 }
 
 impl State {
-    /// What defines the composite resources of a kind, at whatever version.
+    /// The definition of a kind of composite resources, whatever the version.
     pub(in crate::compositions) fn defined(&self, group: &str, kind: &str) -> Option<Arc<Defined>> {
         self.answering(|defined| {
             let definition = &defined.definition;
@@ -52,7 +52,7 @@ impl State {
         })
     }
 
-    /// What defines the claims of a kind, at whatever version.
+    /// The definition of a kind of claims, whatever the version.
     pub(in crate::compositions) fn claimed(&self, group: &str, kind: &str) -> Option<Arc<Defined>> {
         self.answering(|defined| {
             let definition = &defined.definition;
@@ -65,20 +65,20 @@ impl State {
         })
     }
 
-    /// Everything that is defined.
+    /// All definitions.
     pub(in crate::compositions) fn all_defined(&self) -> Vec<Arc<Defined>> {
         let defined = self.defined.read().unwrap_or_else(PoisonError::into_inner);
         defined.values().cloned().collect()
     }
 
-    /// Whether a definition answers for the composite resources that it asks for.
+    /// Whether the API server serves composite resources for this definition, and not for another one.
     pub(in crate::compositions) fn answers(&self, defined: &Defined) -> bool {
         let definition = &defined.definition;
         let answering = self.defined(definition.group(), &definition.names().kind);
         answering.is_some_and(|answering| answering.definition.name() == definition.name())
     }
 
-    /// The kinds for which a definition answers.
+    /// The kinds that the API server serves for this definition.
     pub(in crate::compositions) fn answered_by(&self, defined: &Defined) -> Vec<TypeReference> {
         let definition = &defined.definition;
         let claims = definition.claim_type().filter(|type_| {
@@ -89,8 +89,8 @@ impl State {
         composites.into_iter().chain(claims).collect()
     }
 
-    /// The definition whose CRD is served, among those that ask for a kind: each gives the name of the CRD, and whether it was served as far
-    /// as the definition's status says, which counts until somebody has looked.
+    /// The definition whose CRD is served, among those that ask for a kind. `asks` gives the name of the CRD, and whether it was served by the status
+    /// of the definition, which counts until the CRD has been read.
     fn answering(&self, asks: impl Fn(&Defined) -> Option<(String, bool)>) -> Option<Arc<Defined>> {
         let defined = self.defined.read().unwrap_or_else(PoisonError::into_inner);
         let served = self.served.read().unwrap_or_else(PoisonError::into_inner);
@@ -107,8 +107,8 @@ impl State {
             .map(|(_, defined)| defined.clone())
     }
 
-    /// Notes what was found out about a CRD. Compositions whose users could not be seen look again when they can.
-    pub(in crate::compositions) fn note_served(&self, defined: &Defined, crd: &str, now: Served) {
+    /// Sets whether a CRD is served, and requeues the Compositions whose users become known by that.
+    pub(in crate::compositions) fn set_served(&self, defined: &Defined, crd: &str, now: Served) {
         let before = {
             let mut served = self.served.write().unwrap_or_else(PoisonError::into_inner);
             served.insert(crd.to_owned(), now)
@@ -129,8 +129,7 @@ impl State {
         }
     }
 
-    /// All kinds whose objects may use a composition that is for this kind, its composite resources and their claims: what defines them, the names
-    /// of their CRDs, and how to ask for them.
+    /// All kinds whose objects may use a Composition for this kind: definitions, names of CRDs, and kinds of composite resources and claims.
     pub(in crate::compositions) fn kinds_for(
         &self,
         type_: &TypeReference,
@@ -144,13 +143,13 @@ impl State {
         kinds.collect()
     }
 
-    /// What is known of a CRD.
+    /// Whether a CRD is served, as far as is known.
     pub(in crate::compositions) fn served(&self, crd: &str) -> Option<Served> {
         let served = self.served.read().unwrap_or_else(PoisonError::into_inner);
         served.get(crd).copied()
     }
 
-    /// The definitions of this kind that cannot be read, so that nobody knows what there is of it.
+    /// The invalid definitions of this kind, whose objects are unknown.
     pub(in crate::compositions) fn unread_for(&self, type_: &TypeReference) -> Vec<String> {
         let unread = self.unread.read().unwrap_or_else(PoisonError::into_inner);
         let is_it = |(group, kind): &(String, String)| group == group_of(type_) && *kind == type_.kind;
@@ -158,7 +157,7 @@ impl State {
         names.map(|(name, _)| name.clone()).collect()
     }
 
-    pub(super) fn note_unread(&self, name: &str, change: &Change, is_unread: bool) {
+    pub(super) fn set_unread(&self, name: &str, change: &Change, is_unread: bool) {
         let mut unread = self.unread.write().unwrap_or_else(PoisonError::into_inner);
         match change.after.as_ref().filter(|_| is_unread) {
             Some(record) => {
@@ -171,8 +170,9 @@ impl State {
         }
     }
 
-    /// Somebody who leads has found out that what was not served is: those who do not lead do not look themselves.
-    pub(super) fn hear_served(&self, before: Option<&Defined>, after: &Defined) {
+    /// Forgets that CRDs are not served when the status of their definition says that they are: the leader has found that out, and other replicas do
+    /// not read CRDs.
+    pub(super) fn forget_refuted(&self, before: Option<&Defined>, after: &Defined) {
         let told = |is: fn(&Defined) -> bool| is(after) && !before.is_some_and(is);
         let composites = told(|defined| defined.established).then(|| after.definition.name().to_owned());
         let claims = told(|defined| defined.offered).then(|| after.definition.claim_crd_name());
@@ -192,7 +192,7 @@ impl State {
     }
 }
 
-/// Whether a definition asks for the kind that a composition is for.
+/// Whether a definition asks for the kind of a Composition.
 fn is_for(defined: &Defined, type_: &TypeReference) -> bool {
     defined.definition.group() == group_of(type_) && defined.definition.names().kind == type_.kind
 }

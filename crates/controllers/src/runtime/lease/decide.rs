@@ -1,4 +1,4 @@
-//! What to do about a lease, as a function of what is known.
+//! The rules of leader election, as a pure function.
 
 use std::time::Duration;
 
@@ -9,32 +9,32 @@ use super::Settings;
 /// A lease as the server shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// Who holds it; nobody if it was given back.
+    /// The holder; none if it was released.
     pub holder: Option<String>,
-    /// For how long it is good, as its holder says.
+    /// The lease duration that its holder promises.
     pub duration: Option<Duration>,
     /// Its resource version.
     pub version: String,
 }
 
-/// What a candidate knows. All times are its own.
+/// The knowledge of a candidate. All times are of its own monotonic clock: clocks of other machines are not compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Observed {
     /// The lease, if there is one.
     pub lease: Option<Seen>,
-    /// When the lease was first seen as it is.
+    /// When the lease was first seen at its present resource version.
     pub since: Option<Instant>,
-    /// When it was last looked at; never, at first.
+    /// When it was last read.
     pub looked: Option<Instant>,
-    /// Whether what was seen is known to be out of date.
+    /// Whether a conflict has shown that it is out of date.
     pub stale: bool,
-    /// When our last renewal that succeeded was begun, if we hold the lease.
+    /// When the last successful renewal was begun, if this candidate holds the lease.
     pub renewed: Option<Instant>,
 }
 
 impl Observed {
-    /// Takes in what the server shows.
-    pub fn note(&mut self, lease: Option<Seen>, now: Instant) {
+    /// Takes in the lease as the API server has it.
+    pub fn learn(&mut self, lease: Option<Seen>, now: Instant) {
         if self.looked.is_none() || self.lease != lease {
             self.since = Some(now);
         }
@@ -43,33 +43,33 @@ impl Observed {
         self.stale = false;
     }
 
-    /// Who holds the lease, as far as we know.
+    /// The holder of the lease, as far as is known.
     pub fn holder(&self) -> Option<&str> {
         self.lease.as_ref()?.holder.as_deref()
     }
 
-    /// When to stop leading unless the lease is renewed before.
+    /// When to stop leading unless the lease is renewed before: the renew deadline.
     pub fn give_up_at(&self, settings: &Settings) -> Option<Instant> {
         self.renewed.map(|renewed| renewed + settings.renew_deadline)
     }
 }
 
-/// What to do next.
+/// The next step of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Ask the server how the lease is.
+    /// Read the lease.
     Look,
-    /// Write ourselves into it.
+    /// Acquire the lease.
     Take,
-    /// Write again that it is ours.
+    /// Renew the lease.
     Renew,
-    /// Nothing for a while.
+    /// Wait.
     Wait(Duration),
-    /// Stop leading: others may soon.
+    /// Stop leading: another candidate may acquire the lease soon.
     GiveUp,
 }
 
-/// What to do next, given what is known.
+/// Decides the next step of a candidate.
 pub fn decide(settings: &Settings, observed: &Observed, now: Instant) -> Step {
     if observed.give_up_at(settings).is_some_and(|at| now >= at) {
         return Step::GiveUp;
@@ -88,13 +88,13 @@ pub fn decide(settings: &Settings, observed: &Observed, now: Instant) -> Step {
     };
     match &lease.holder {
         None => return Step::Take,
-        // Ours from a life before this one.
+        // Held by an earlier process with this identity.
         Some(holder) if *holder == settings.identity => return Step::Take,
         Some(_) => {}
     }
     let good_for = lease.duration.unwrap_or(settings.duration);
     if observed.since.is_some_and(|since| now >= since + good_for) {
-        // If it was renewed without our noticing, the resource version says so.
+        // If it was renewed in the meantime, its resource version has changed and the write is a conflict.
         return Step::Take;
     }
     match (looked + settings.retry).checked_duration_since(now) {

@@ -1,4 +1,4 @@
-//! Who may write: one holder of a `coordination.k8s.io/v1` Lease.
+//! Leader election: one replica of the manager holds a `coordination.k8s.io/v1` Lease and writes.
 //!
 //! Two clocks never meet here. A candidate takes a lease over when *it* has not seen it change for as long as
 //! the lease is good for; a holder gives up when *it* has not renewed for a shorter time, counted from before
@@ -32,22 +32,22 @@ use tokio::time::Instant;
 
 pub use decide::{Observed, Seen, Step, decide};
 
-/// Which lease, whose, and for how long.
+/// The lease of an election, and its timing.
 #[derive(Clone)]
 pub struct Settings {
-    /// Where the lease is.
+    /// The namespace of the lease.
     pub namespace: String,
-    /// What it is called.
+    /// The name of the lease.
     pub name: String,
-    /// Who we are. No two candidates may have the same.
+    /// The identity of this candidate. No two candidates may have the same.
     pub identity: String,
-    /// How long others leave a lease alone that does not change.
+    /// The lease duration: how long other candidates wait for a renewal.
     pub duration: Duration,
-    /// How long a holder goes on without renewing; shorter than `duration`.
+    /// The renew deadline: a leader that has not renewed for so long stops. It must be shorter than `duration`, or two replicas would write at once.
     pub renew_deadline: Duration,
-    /// How often a holder renews and a candidate looks.
+    /// The retry period: how often a leader renews and a candidate reads the lease.
     pub retry: Duration,
-    /// For the timestamps that people read.
+    /// The clock for the timestamps in the Lease, which only people read.
     pub clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
 }
 
@@ -69,14 +69,14 @@ impl Settings {
 /// Whether we may write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Leadership {
-    /// We may, until told otherwise.
+    /// It leads, until told otherwise.
     Leading {
-        /// Counts the times that we came to lead, so that a loss too short to be noticed is.
+        /// Counts its terms, so that a loss between two reads is noticed.
         term: u64,
     },
-    /// Somebody else may, or nobody.
+    /// Another replica leads, or none.
     Following {
-        /// Who, as far as we know.
+        /// The leader, as far as is known.
         holder: Option<String>,
     },
 }
@@ -88,7 +88,7 @@ impl Leadership {
     }
 }
 
-/// A candidate, running in the background.
+/// A candidate that runs in the background.
 pub struct Election {
     leadership: watch::Receiver<Leadership>,
     stop: oneshot::Sender<()>,
@@ -120,12 +120,12 @@ impl Election {
         }
     }
 
-    /// Whether we lead, now and from now on.
+    /// Whether this replica leads, now and from now on.
     pub fn leadership(&self) -> watch::Receiver<Leadership> {
         self.leadership.clone()
     }
 
-    /// Stands down and lets the next take over at once. Whoever writes must have stopped before.
+    /// Releases the lease, so that another replica takes over at once. All writers must have stopped before.
     pub async fn release(self) {
         // A candidate that has ended holds nothing.
         let _ = self.stop.send(());
@@ -158,10 +158,10 @@ struct Candidate {
     settings: Settings,
     tell: watch::Sender<Leadership>,
     observed: Observed,
-    /// What the server last showed us, for its resource version.
+    /// The lease as last read: writes name its resource version.
     lease: Option<Lease>,
     warned: bool,
-    /// Whether the last write met a newer lease; twice in a row is a reason to wait.
+    /// Whether the last write was a conflict; two in a row are followed by a pause.
     conflicted: bool,
     term: u64,
 }
@@ -194,33 +194,33 @@ impl Candidate {
         }
     }
 
-    /// One look at what we know, and what follows; says how long to wait, if at all.
+    /// Takes one step; how long to wait before the next.
     async fn step(&mut self) -> Option<Duration> {
         match decide(&self.settings, &self.observed, Instant::now()) {
             Step::Look => self.attempt(Self::look).await,
             Step::Take | Step::Renew => self.attempt(Self::hold).await,
             Step::Wait(pause) => Some(pause),
             Step::GiveUp => {
-                tracing::warn!(lease = %self.settings.name, "could not renew in time, and no longer lead");
+                tracing::warn!(lease = %self.settings.name, "failed to renew the lease in time; no longer the leader");
                 self.stand_down();
                 None
             }
         }
     }
 
-    /// Asks the server, but never for longer than we may lead without an answer.
+    /// Sends a request that ends before the renew deadline: a leader without an answer must stop in time.
     async fn attempt(&mut self, ask: impl AsyncFnOnce(&mut Self) -> kube::Result<()>) -> Option<Duration> {
         let begun = Instant::now();
-        let patience = begun + self.settings.renew_deadline;
+        let deadline = begun + self.settings.renew_deadline;
         let until = self
             .observed
             .give_up_at(&self.settings)
-            .map_or(patience, |at| at.min(patience));
+            .map_or(deadline, |at| at.min(deadline));
         let answer = tokio::time::timeout_at(until, ask(self)).await;
         let error = match answer {
             Ok(Ok(())) => {
                 if std::mem::take(&mut self.warned) {
-                    tracing::info!(lease = %self.settings.name, "the lease can be reached again");
+                    tracing::info!(lease = %self.settings.name, "the API server answers for the lease again");
                 }
                 return None;
             }
@@ -237,14 +237,14 @@ impl Candidate {
         };
         self.observed.stale = true;
         if !std::mem::replace(&mut self.warned, true) {
-            tracing::warn!(lease = %self.settings.name, %error, "cannot reach the lease, and will keep trying");
+            tracing::warn!(lease = %self.settings.name, %error, "failed to get or update the lease; retrying");
         }
         Some(self.settings.retry)
     }
 
     async fn look(&mut self) -> kube::Result<()> {
         let lease = self.api.get_opt(&self.settings.name).await?;
-        self.note(lease);
+        self.learn(lease);
         Ok(())
     }
 
@@ -261,7 +261,7 @@ impl Candidate {
         };
         self.conflicted = false;
         self.observed.renewed = Some(begun);
-        self.note(Some(lease));
+        self.learn(Some(lease));
         if begun + self.settings.renew_deadline > Instant::now() {
             let mut term = self.term;
             self.tell.send_if_modified(|now| {
@@ -277,7 +277,7 @@ impl Candidate {
         Ok(())
     }
 
-    /// What the lease should be while we hold it.
+    /// The lease with this replica as holder.
     fn wanted(&self) -> Lease {
         let known = self.lease.clone().unwrap_or_default();
         let spec = known.spec.unwrap_or_default();
@@ -306,7 +306,8 @@ impl Candidate {
         }
     }
 
-    /// The time, but always another than before: a renewal that changes nothing is not seen by anybody.
+    /// The time, different from the last renew time: a renewal that changes nothing gets no new resource version, and other candidates
+    /// would count it as missing.
     fn now_after(&self, before: Option<&MicroTime>) -> MicroTime {
         let now = (self.settings.clock)();
         let tick = SignedDuration::from_micros(1);
@@ -316,8 +317,8 @@ impl Candidate {
         }
     }
 
-    /// Takes in what the server showed.
-    fn note(&mut self, lease: Option<Lease>) {
+    /// Takes in the lease as the API server has it.
+    fn learn(&mut self, lease: Option<Lease>) {
         let now = Instant::now();
         let seen = lease.as_ref().map(|lease| {
             let spec = lease.spec.clone().unwrap_or_default();
@@ -330,7 +331,7 @@ impl Candidate {
                 version: lease.metadata.resource_version.clone().unwrap_or_default(),
             }
         });
-        self.observed.note(seen, now);
+        self.observed.learn(seen, now);
         self.lease = lease;
         if self.observed.holder() != Some(&self.settings.identity) {
             // Taken from us, by whatever means: the server's word counts.
@@ -351,14 +352,14 @@ impl Candidate {
         });
     }
 
-    /// Stops leading; says whether we did.
+    /// Stops leading; whether it led.
     fn stand_down(&mut self) -> bool {
         let held = self.observed.renewed.take().is_some();
         self.follow();
         held
     }
 
-    /// Leaves the lease to whoever comes next.
+    /// Clears the holder of the lease.
     async fn give_back(&mut self) {
         let limit = self.settings.renew_deadline;
         let answer = match tokio::time::timeout(limit, self.write_nobody()).await {
@@ -375,9 +376,9 @@ impl Candidate {
         match answer {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
-                tracing::debug!(lease = %self.settings.name, %error, "could not give the lease back")
+                tracing::debug!(lease = %self.settings.name, %error, "failed to release the lease")
             }
-            Err(_) => tracing::debug!(lease = %self.settings.name, "could not give the lease back in time"),
+            Err(_) => tracing::debug!(lease = %self.settings.name, "failed to release the lease in time"),
         }
     }
 

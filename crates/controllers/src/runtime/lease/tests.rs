@@ -103,10 +103,10 @@ async fn only_a_change_starts_the_count_anew() {
         })
     };
     let zero = Instant::now();
-    observed.note(seen("1"), zero);
-    observed.note(seen("1"), zero + 14 * SECOND);
+    observed.learn(seen("1"), zero);
+    observed.learn(seen("1"), zero + 14 * SECOND);
     assert_eq!(decide(&settings(), &observed, zero + 15 * SECOND), Step::Take);
-    observed.note(seen("2"), zero + 15 * SECOND);
+    observed.learn(seen("2"), zero + 15 * SECOND);
     assert_eq!(
         decide(&settings(), &observed, zero + 16 * SECOND),
         Step::Wait(SECOND)

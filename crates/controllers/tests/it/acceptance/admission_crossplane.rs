@@ -81,7 +81,7 @@ async fn a_revision_cannot_be_edited_and_not_be_deleted_while_it_is_used() -> Re
         let answer = stage.platform.raw.patch("merge", &path, &edit).await?;
         is_refused(
             &answer,
-            &["spec: a CompositionRevision never changes", &stage.called("base")],
+            &["spec: CompositionRevisions are immutable", &stage.called("base")],
         )?;
     }
     let lower = json!({"spec": {"revision": 0}});
@@ -138,8 +138,12 @@ async fn numbers_of_revisions_are_not_given_by_hand() -> Result<()> {
     let two = stage.current("base").await?;
     stage.uses("user", &two).await?;
     for (name, number, words) in [
-        (&one, i64::MAX, "only the revision that holds what Composition"),
-        (&one, 3, "only the revision that holds what Composition"),
+        (
+            &one,
+            i64::MAX,
+            "only the revision with the current spec of Composition",
+        ),
+        (&one, 3, "only the revision with the current spec of Composition"),
         (&two, i64::MAX, "is too high"),
     ] {
         let raise = json!({"spec": {"revision": number}});
@@ -228,7 +232,7 @@ async fn a_definition_is_refused_with_everything_that_is_wrong_and_warned_about_
     is_refused(
         &answer,
         &[
-            "properties[spec].properties[compositionRef]: composition has a field of this name",
+            "properties[spec].properties[compositionRef]: this field is reserved for composition",
             "spec.claimNames.kind: \"XOther\" conflicts with composite resource name",
         ],
     )?;
@@ -331,7 +335,7 @@ async fn pins(stage: Stage, field: &str) -> Result<()> {
         )
         .await?;
     ensure!(
-        answer.code == 200 && answer.warnings[0].contains("what is composed stays as it is until"),
+        answer.code == 200 && answer.warnings[0].contains("composed resources are unchanged until"),
         "{answer:?}"
     );
     stage.refused("early", "\"nowhere\" not found").await?;

@@ -3,6 +3,7 @@
 use crate::composing::{Stage, condition, holds, settings};
 use anyhow::{Context as _, Result, ensure};
 use cambium_controllers::Settings;
+use cambium_metrics::Metrics;
 use cambium_testing::{eventually, eventually_some};
 use serde_json::{Value, json};
 
@@ -89,6 +90,44 @@ async fn x2_and_x12_an_edit_moves_those_who_follow_and_a_revert_moves_them_back(
     stage.uses("thing", &one).await?;
     stage.says("thing", "one").await?;
     stage.at_rest().await
+}
+
+#[tokio::test]
+async fn a_move_to_another_revision_is_counted_and_the_first_selection_is_not() -> Result<()> {
+    let metrics = Metrics::default();
+    let settings = Settings {
+        metrics: metrics.clone(),
+        ..settings()
+    };
+    let stage = Stage::with(settings, json!({})).await?;
+    let one = publish(&stage, "one", "dev").await?;
+    stage.compose("thing", following(&stage, "dev")).await?;
+    stage.uses("thing", &one).await?;
+    let two = publish(&stage, "two", "dev").await?;
+    stage.uses("thing", &two).await?;
+    // The selector matches the older revision alone.
+    let revision = format!("/apis/apiextensions.crossplane.io/v1/compositionrevisions/{one}");
+    stage
+        .edit(&revision, json!({"metadata": {"labels": {"channel": "prod"}}}))
+        .await?;
+    let selector = json!({"compositionRevisionSelector": {"matchLabels": {"channel": "prod"}}});
+    stage
+        .edit(&stage.path("thing"), json!({"spec": selector}))
+        .await?;
+    stage.uses("thing", &one).await?;
+    stage.at_rest().await?;
+    let counted = metrics.encode();
+    let moves: Vec<&str> = counted
+        .lines()
+        .filter(|line| line.starts_with("cambium_moves_total"))
+        .collect();
+    let line =
+        |result: &str| format!("cambium_moves_total{{kind=\"CompositeResource\",result=\"{result}\"}} 1");
+    for result in ["upgraded", "downgraded"] {
+        assert!(moves.contains(&line(result).as_str()), "{moves:?}");
+    }
+    assert_eq!(moves.len(), 2, "{moves:?}");
+    Ok(())
 }
 
 #[tokio::test]
@@ -617,7 +656,7 @@ async fn in_a_namespace_the_machinery_is_in_spec_crossplane_and_composing_stays_
         .push(cluster);
     stage.publish(&composition).await?;
     stage
-        .refused("thing", "composes only what is in its namespace")
+        .refused("thing", "composes only resources in its namespace")
         .await?;
     stage.says("thing", "one").await?;
     stage.at_rest().await
@@ -995,7 +1034,7 @@ async fn fields_that_a_kind_does_not_know_are_reported_and_left_out_until_it_doe
             .map(|known| known["message"].as_str().unwrap_or_default().to_owned()))
     })
     .await?;
-    let expected = "Fields unknown to their kinds were left out: main: .nonsense; \
+    let expected = "Unknown fields were left out: main: .nonsense; \
                     service: .spec.nonsense, .spec.ports[port=80,protocol=\"TCP\"].note; widget: .spec.size";
     assert_eq!(said, expected);
     let told = stage.told("thing", "were left out").await?;

@@ -299,11 +299,13 @@ async fn a_function_that_is_missing_is_named_and_used_as_soon_as_it_is_there() -
     let stage = Stage::start().await?;
     use_pipeline(&stage, json!([step(&stage, "echo", "late")])).await?;
     let name = stage.called("late");
-    let message = stage.refused("thing", "there is no Function").await?;
+    let message = stage
+        .refused("thing", "not found; apply one with spec.endpoint")
+        .await?;
     assert_eq!(
         message,
         format!(
-            "cannot compose resources: cannot run Composition pipeline step \"echo\": there is no Function {name:?}; apply one with spec.endpoint, or give its endpoint to the manager"
+            "cannot compose resources: cannot run Composition pipeline step \"echo\": Function {name:?} not found; apply one with spec.endpoint, or pass its endpoint to the manager"
         )
     );
     let found = stage.get("thing").await?;
@@ -672,7 +674,7 @@ async fn fields_that_a_kind_does_not_know_are_left_out_of_what_functions_compose
     let found = until(&stage, "it is ready", ready).await?;
     let synced = condition(&found, "Synced").unwrap();
     assert_eq!(synced["reason"], "FieldsIgnored");
-    let expected = "Fields unknown to their kinds were left out: a: .nonsense";
+    let expected = "Unknown fields were left out: a: .nonsense";
     assert_eq!(synced["message"], expected);
     stage.says("thing", "one").await?;
     assert_eq!(stage.told("thing", expected).await?.len(), 1);

@@ -359,6 +359,27 @@ parameter: {
     )
 }
 
+/// Without the finalizer it is gone at once, and nothing would prune what is made for it afterwards.
+#[tokio::test(start_paused = true)]
+async fn an_application_that_is_deleted_before_it_has_the_finalizer_leaves_nothing() -> Result<()> {
+    let world = world().await?;
+    let faults = Faults::counting(&Filter::writes().of("applications"));
+    let mut scene = Scene::set(&world, &faults).await?;
+    scene.apply(&component("a", Some("1.0.0"), "1.0.0")).await?;
+    scene.settled().await?;
+    faults.arm(1, Fault::Late(Duration::from_secs(5)));
+    scene
+        .apply(&application("shop", json!({}), &[("main", "a@1")]))
+        .await?;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    ensure!(faults.struck().len() == 1, "the finalizer is on its way");
+    scene.delete("applications", "shop").await?;
+    scene.settled().await?;
+    let made = scene.happened(&scene.path("configmaps")).await?;
+    ensure!(made.is_empty(), "{made}");
+    Ok(())
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_restart_writes_nothing() -> Result<()> {
     let (world, faults) = (world().await?, Faults::new());

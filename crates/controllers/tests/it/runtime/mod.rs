@@ -1,6 +1,6 @@
 //! What controllers stand on.
 
-mod children;
+mod dynamic_caches;
 mod lease;
 mod memory;
 mod support;

@@ -7,7 +7,9 @@ use crate::runtime::support::{config_map, config_maps, resource};
 use anyhow::{Result, ensure};
 use cambium_apiserver::ApiServer;
 use cambium_controllers::runtime::watch::Watching;
-use cambium_controllers::runtime::{Backoff, Cache, Change, Key, Origin, Outcome, Queue, Watch, patience};
+use cambium_controllers::runtime::{
+    Backoff, Cache, Change, Key, Origin, Outcome, Queue, Watch, with_timeouts,
+};
 use cambium_metrics::Metrics;
 use cambium_testing::{Fault, Faults, Filter, TestCluster, for_every_call, virtual_clock};
 use kube::Client;
@@ -26,7 +28,7 @@ struct Manager {
 
 impl Manager {
     fn start(client: &Client) -> Self {
-        let client = patience(client, Duration::from_secs(10), &Metrics::default());
+        let client = with_timeouts(client, Duration::from_secs(10), &Metrics::default());
         let queue = Queue::new(Backoff::default());
         let tell = queue.clone();
         let cache = Cache::new(resource(), move |change: Change| {

@@ -30,7 +30,7 @@ pub(crate) struct Process {
 impl Process {
     pub(crate) async fn start(client: Client, clock: &Clock) -> Result<Self> {
         let settings = Settings {
-            patience: Duration::from_secs(10),
+            request_timeout: Duration::from_secs(10),
             clock: clock.clone(),
             // Which has all rights here.
             identities: Identities {

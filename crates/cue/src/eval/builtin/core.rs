@@ -1,4 +1,4 @@
-//! What every program has: `len`, `close`, `and`, `or`, and integer division.
+//! Predeclared functions: `len`, `close`, `and`, `or`, and integer division.
 
 use super::{Builtin, Function, Run, bool_value};
 use crate::eval::Machine;

@@ -342,7 +342,7 @@ fn merge_sort(
     Ok(merged)
 }
 
-/// What a comparator says of two values.
+/// Calls a comparator on two values.
 fn is_less(
     machine: &mut Machine<'_>,
     comparer: NodeId,

@@ -73,7 +73,7 @@ fn bessel(
     float_value(machine, function(order, x), at)
 }
 
-/// How many orders of a Bessel function are found in a step.
+/// Orders of a Bessel function computed per evaluation step.
 const ORDERS: u64 = 64;
 
 #[rustfmt::skip]

@@ -1,4 +1,4 @@
-//! JSON to tokens, in the order that the grammar asks for.
+//! JSON scanner with syntax checks.
 
 use crate::packages::{CallError, MAXIMUM_DEPTH, strconv};
 

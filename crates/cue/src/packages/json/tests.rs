@@ -1,4 +1,4 @@
-//! Figures seen from Go's cue v0.14.1.
+//! Expected values are from Go's cue v0.14.1.
 
 use super::*;
 

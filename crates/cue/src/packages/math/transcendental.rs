@@ -103,7 +103,7 @@ fn check_logarithm(x: &Number) -> Result<(), CallError> {
     }
 }
 
-/// So many digits that also the logarithm of a number close to one has enough of them.
+/// A scale with enough digits for the logarithm of a number close to one, too.
 fn scale_for(x: &Number) -> usize {
     let (coefficient, _) = x.parts();
     PRECISION + GUARD + coefficient.to_string().len().min(1_000)

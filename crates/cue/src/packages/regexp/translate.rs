@@ -1,4 +1,4 @@
-//! RE2's syntax to that of the `regex` crate.
+//! Translates RE2 syntax to that of the `regex` crate.
 //!
 //! They differ in what is literal (`{`, `[` in a class), what is ASCII (`\d`, `\w`, `\s`, `\b`), what is refused
 //! (`a**`, `(?x)`), and in escapes (`\Q…\E`, octal). The pattern is read once, checked as RE2 does, and written anew.
@@ -13,7 +13,7 @@ pub(super) struct Translated {
     pub(super) names: Vec<Option<String>>,
 }
 
-/// What is wrong with a pattern, in Go's words, and which part of it.
+/// A pattern error with Go's message, and the offending part.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("error parsing regexp: {reason}: `{part}`")]
 pub(super) struct InvalidPattern {
@@ -31,7 +31,7 @@ pub(super) fn invalid(reason: &'static str, part: &str) -> InvalidPattern {
 /// Groups in groups.
 const MAXIMUM_DEPTH: usize = 1_000;
 
-/// How often a repetition repeats, counting the repetitions in it.
+/// Maximum product of nested repetition counts.
 const MAXIMUM_REPEAT: u32 = 1_000;
 
 pub(super) fn translate(pattern: &str) -> Result<Translated, InvalidPattern> {
@@ -62,7 +62,7 @@ struct Translator<'pattern> {
     output: Translated,
     /// For each open group, the largest repetition before it on the same level.
     groups: Vec<u32>,
-    /// What a repetition here would repeat.
+    /// The operand of a repetition at this position.
     last: Last,
     /// The largest repetition so far on this level.
     largest: u32,

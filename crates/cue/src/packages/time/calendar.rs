@@ -67,7 +67,7 @@ pub(super) fn seconds_of(parts: &Parts) -> i64 {
     day_number(parts.year, parts.month, parts.day) * DAY + clock
 }
 
-/// How many days a month has.
+/// The number of days of a month.
 pub(super) fn days_in(month: i64, year: i64) -> i64 {
     match month {
         2 if is_leap(year) => 29,

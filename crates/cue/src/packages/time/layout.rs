@@ -1,6 +1,6 @@
 //! Layouts: text with elements in it.
 
-/// What stands in a layout for a part of a time.
+/// An element of a layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Element {
     LongMonth,
@@ -31,7 +31,7 @@ pub(super) enum Element {
     },
     ZoneName,
     Zone(Zone),
-    /// So many digits of a second behind a mark; when `trimmed`, without the zeros at its end.
+    /// Fractional seconds after a separator; without trailing zeros when `trimmed`.
     Fraction {
         mark: u8,
         digits: usize,
@@ -39,7 +39,7 @@ pub(super) enum Element {
     },
 }
 
-/// What stands before a number that is too short.
+/// The padding of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Padding {
     None,
@@ -47,7 +47,7 @@ pub(super) enum Padding {
     Zero,
 }
 
-/// How an offset from UTC is written.
+/// The format of an offset from UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Zone {
     /// Whether UTC is `Z`.
@@ -56,7 +56,7 @@ pub(super) struct Zone {
     pub(super) parts: ZoneParts,
 }
 
-/// How much of an offset is written.
+/// The written parts of an offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ZoneParts {
     Hours,

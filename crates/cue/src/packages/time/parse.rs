@@ -1,4 +1,4 @@
-//! Text to times.
+//! Parses times.
 
 use super::Parts;
 use super::calendar::{Moment, days_in, is_leap, seconds_of};

@@ -1,4 +1,4 @@
-//! Times to text.
+//! Formats times.
 
 use super::calendar::Moment;
 use super::layout::{Element, Padding, Zone, ZoneParts, next};

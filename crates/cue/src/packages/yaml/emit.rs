@@ -1,4 +1,4 @@
-//! Values to YAML.
+//! Writes YAML.
 
 mod scalar;
 
@@ -28,7 +28,7 @@ pub(super) fn document(data: &Data, limit: usize) -> String {
     emitter.out
 }
 
-/// What a value stands in.
+/// The context of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Parent {
     Document,
@@ -38,7 +38,7 @@ enum Parent {
 
 struct Emitter {
     out: String,
-    /// What is longer than this is of no use to anybody: deep indentation makes much of little.
+    /// Output limit: deep indentation inflates small values.
     limit: usize,
     column: usize,
     /// Whether the last character was a space that separates, or the start of a line.

@@ -1,4 +1,4 @@
-//! YAML to values.
+//! Reads YAML.
 
 use super::resolve::{Kind, is_not_finite, resolve};
 use crate::data::Data;
@@ -49,7 +49,7 @@ struct Node {
 }
 
 impl Node {
-    /// What it costs to read its own text once more, in steps and bytes: as a number, each digit is multiplied with the ones before.
+    /// The cost of copying the node, in steps and bytes: parsing a number is quadratic in its digits.
     fn copied(&self) -> (u64, usize) {
         let Content::Scalar { text, .. } = &self.content else {
             return (0, 0);
@@ -161,7 +161,7 @@ struct Builder<'budget> {
     /// The anchors whose values are being made.
     expanding: HashSet<usize>,
     nodes: usize,
-    /// How many nodes the one that is being made stands in. Those that an alias stands in count, too: each alias can be as deep as a text.
+    /// The current nesting, including that of aliases: each alias can be as deep as a text.
     depth: usize,
     budget: &'budget mut dyn Budget,
 }

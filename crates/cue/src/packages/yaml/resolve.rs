@@ -1,4 +1,4 @@
-//! What a plain scalar is.
+//! Resolves the type of plain scalars.
 
 use crate::packages::strconv;
 use regex::Regex;
@@ -18,7 +18,7 @@ static FLOAT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$").expect("the pattern is valid")
 });
 
-/// What a scalar without quotes and tag is. Times are strings in CUE, so they are strings here.
+/// The type of an unquoted scalar without a tag. Times are strings, as in CUE.
 pub(super) fn resolve(text: &str) -> Kind {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Kind::Null,

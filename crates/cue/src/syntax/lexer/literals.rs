@@ -1,4 +1,4 @@
-//! Numbers, strings and attributes: where they end. What they are worth is found later.
+//! Scans numbers, strings and attributes; their values are decoded later.
 
 use super::Lexer;
 use crate::syntax::literal::Quote;

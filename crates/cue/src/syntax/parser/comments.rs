@@ -1,4 +1,4 @@
-//! Who gets which comment.
+//! Attaches comments to declarations.
 //!
 //! A declaration takes the comments above it and the one at the end of its line. What is left inside it (before a
 //! closing bracket, between a label and its value) goes to the nearest declaration before or around it.
@@ -97,7 +97,7 @@ impl<'source> Parser<'source> {
         self.pending.drain(..count).collect()
     }
 
-    /// Gives the comments before a closing bracket to the last declaration before it.
+    /// Attaches the comments before a closing bracket to the last declaration before it.
     pub(super) fn comments_before_closing(&mut self, last: Option<&mut Vec<Comment<'source>>>) {
         let start = self.inside.len();
         self.keep_inside();
@@ -116,7 +116,7 @@ pub(super) fn add_comments<'text>(to: &mut Vec<Comment<'text>>, mut more: Vec<Co
     }
 }
 
-/// Where a declaration keeps its comments. Those of `a: b: c: 1` belong to the innermost field.
+/// The comments of a declaration. Those of `a: b: c: 1` belong to the innermost field.
 pub(super) fn comments_of<'tree, 'text>(
     declaration: &'tree mut Declaration<'text>,
 ) -> Option<&'tree mut Vec<Comment<'text>>> {
@@ -129,7 +129,7 @@ pub(super) fn comments_of<'tree, 'text>(
     }
 }
 
-/// Where an element keeps its comments.
+/// The comments of an element.
 pub(super) fn comments_of_element<'tree, 'text>(
     element: &'tree mut Element<'text>,
 ) -> &'tree mut Vec<Comment<'text>> {

@@ -1,4 +1,4 @@
-//! What stands in a struct.
+//! Parses declarations of structs.
 
 use super::comments::{add_comments, comments_of};
 use super::{Parsed, Parser};

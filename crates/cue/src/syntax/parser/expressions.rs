@@ -1,4 +1,4 @@
-//! Expressions.
+//! Parses expressions.
 
 use super::literals::text_of;
 use super::{Parsed, Parser};
@@ -201,7 +201,7 @@ impl<'source> Parser<'source> {
         Ok(kind)
     }
 
-    /// What stands in brackets before `end`, if anything, and its height.
+    /// The optional expression in brackets before `end`, and its height.
     fn bound(&mut self, end: TokenKind) -> Parsed<(Option<Expr<'source>>, usize)> {
         if self.kind() == end {
             return Ok((None, 0));

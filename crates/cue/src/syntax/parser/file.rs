@@ -1,4 +1,4 @@
-//! The file: package clause, imports, declarations.
+//! Parses files: package clause, imports, declarations.
 
 use super::literals::text_of;
 use super::{Parsed, Parser};

@@ -1,4 +1,4 @@
-//! Labels, their aliases and marks, and the value behind them.
+//! Parses fields: labels, aliases, constraints and values.
 
 use super::{Parsed, Parser};
 use crate::syntax::ast::{Constraint, Element, Expr, ExprKind, Field, Identifier, Label};

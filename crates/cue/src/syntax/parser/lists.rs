@@ -1,4 +1,4 @@
-//! Lists and what stands in them.
+//! Parses lists.
 
 use super::comments::{add_comments, comments_of_element};
 use super::{Parsed, Parser};

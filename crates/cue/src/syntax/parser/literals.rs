@@ -1,4 +1,4 @@
-//! Literals: numbers, strings, interpolations.
+//! Parses literals: numbers, strings, interpolations.
 
 use super::{Abandoned, Parsed, Parser};
 use crate::number::Number;

@@ -1,8 +1,8 @@
-//! Tokens to tree.
+//! The parser.
 //!
-//! A problem in a declaration is reported once; parsing goes on with the next declaration. The state that all of the
-//! grammar shares is here; the grammar is in `file`, `declarations`, `labels`, `expressions`, `lists` and `literals`, and
-//! the rules for who gets a comment in `comments`.
+//! A problem in a declaration is reported once; parsing continues with the next declaration. The shared state is here; the
+//! grammar is in `file`, `declarations`, `labels`, `expressions`, `lists` and `literals`, and the attachment of comments
+//! in `comments`.
 
 mod comments;
 mod declarations;
@@ -37,10 +37,10 @@ pub fn parse(source: &Source) -> Result<File<'_>, Diagnostics> {
     }
 }
 
-/// How many levels of brackets, labels and operators may stand in each other.
+/// Maximum nesting of brackets, labels and operators.
 const MAXIMUM_DEPTH: usize = 500;
 
-/// How tall a tree may get; more than the depth, because `a | b | c | …` adds a level for each operator.
+/// Maximum height of a tree; more than the nesting, because `a | b | c | …` adds a level for each operator.
 const MAXIMUM_HEIGHT: usize = 2_500;
 
 /// After so many problems the rest is not read.

@@ -1,7 +1,7 @@
-//! Deployments: one ReplicaSet per template, and the way from the old ones to the new one.
+//! Deployment controller: one ReplicaSet per template, and rollouts from the old ones to the new one.
 //!
-//! As upstream: a decision makes one step (a scale up, or scales down), tells how far it is, and leaves
-//! the rest to the decision that follows what comes of it.
+//! As upstream, a reconcile makes one step (a scale up, or scales down), updates the status, and leaves the rest to
+//! the reconciles that follow.
 
 mod progress;
 mod revision;
@@ -26,15 +26,15 @@ pub(super) struct Observed {
     pub(super) deployment: Value,
     /// The ReplicaSets it controls.
     pub(super) sets: Vec<Value>,
-    /// ReplicaSets in its namespace that nobody controls.
+    /// ReplicaSets in its namespace without a controller.
     pub(super) orphans: Vec<Value>,
-    /// How many pods of its ReplicaSets have not ended, those on their way out included, by UID of the set.
+    /// The number of unfinished pods of its ReplicaSets, terminating ones included, by UID of the ReplicaSet.
     pub(super) living_pods: Vec<(String, usize)>,
-    /// Why the last attempt to make a ReplicaSet was refused.
+    /// The error of the last failed creation of a ReplicaSet.
     pub(super) refusal: Option<String>,
 }
 
-/// How pods are replaced.
+/// The limits of a rolling update: `maxSurge` and `maxUnavailable`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Limits {
     pub(super) replicas: i64,
@@ -77,7 +77,7 @@ impl Limits {
     }
 }
 
-/// Decides the next step of a Deployment.
+/// Decides the next step of a rollout.
 pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     let deployment = &observed.deployment;
     let mut plan = Plan::default();
@@ -154,7 +154,7 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     act(deployment, &sets, progress, plan)
 }
 
-/// Takes ReplicaSets that match and that nobody controls, and lets go of those that no longer match.
+/// Adopts matching orphaned ReplicaSets, and releases those that no longer match.
 fn adopt(observed: &Observed, selector: &crate::selector::LabelSelector, plan: &mut Plan) {
     let deployment = &observed.deployment;
     for set in observed
@@ -185,7 +185,7 @@ fn adopt(observed: &Observed, selector: &crate::selector::LabelSelector, plan: &
     }
 }
 
-/// Scales the old ReplicaSets to nothing, and tells whether pods of theirs are still there.
+/// Scales the old ReplicaSets to zero; returns whether pods of them still exist.
 fn still_runs(observed: &Observed, sets: &mut [Set], new: Option<usize>, limits: &Limits) -> bool {
     let mut runs = false;
     for (_, set) in sets
@@ -204,7 +204,7 @@ fn still_runs(observed: &Observed, sets: &mut [Set], new: Option<usize>, limits:
     runs
 }
 
-/// Deletes old ReplicaSets beyond the limit of the history, the oldest revisions first.
+/// Deletes old ReplicaSets beyond `revisionHistoryLimit`, the oldest revisions first.
 fn clean_up(deployment: &Value, sets: &mut [Set], new: Option<usize>) {
     let limit =
         usize::try_from(read::number(deployment, "spec.revisionHistoryLimit", 10)).unwrap_or_default();
@@ -220,7 +220,7 @@ fn clean_up(deployment: &Value, sets: &mut [Set], new: Option<usize>) {
     }
 }
 
-/// Turns what has changed into writes.
+/// Turns the changes into writes.
 fn act(deployment: &Value, sets: &[Set], progress: Progress<'_>, mut plan: Plan) -> Plan {
     let mut late = Plan::default();
     for set in sets {
@@ -231,7 +231,7 @@ fn act(deployment: &Value, sets: &[Set], progress: Progress<'_>, mut plan: Plan)
             let (name, from, to) = (&set.name, set.replicas_before, set.replicas);
             let direction = if from < to { "up" } else { "down" };
             let message = format!("Scaled {direction} replica set {name} from {from} to {to}");
-            late.tell(deployment, Level::Normal, "ScalingReplicaSet", message);
+            late.emit(deployment, Level::Normal, "ScalingReplicaSet", message);
         }
     }
     progress.finish(&mut late);

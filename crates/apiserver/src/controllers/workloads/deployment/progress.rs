@@ -1,4 +1,4 @@
-//! How far a Deployment is: its counts, and the conditions Available and Progressing.
+//! The status of a Deployment: replica counts, and the conditions Available and Progressing.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::{Limits, Set};
 use crate::controllers::workloads::read;
 use crate::object;
 
-/// The status that a Deployment gets.
+/// The status of a Deployment under construction.
 pub(super) struct Progress<'a> {
     deployment: &'a Value,
     limits: Limits,
@@ -52,27 +52,27 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Enters a condition of progress, if progress is watched.
-    pub(super) fn note(&mut self, condition: &Condition) {
+    /// Sets the condition `Progressing`, if the Deployment has a `progressDeadlineSeconds`.
+    pub(super) fn set_condition(&mut self, condition: &Condition) {
         if self.deadline.is_some() {
             conditions::set_deployment(&mut self.conditions, condition, self.now);
         }
     }
 
-    pub(super) fn note_if_first(&mut self, condition: &Condition) {
+    pub(super) fn set_condition_if_absent(&mut self, condition: &Condition) {
         if conditions::find(&self.conditions, "Progressing").is_none() {
-            self.note(condition);
+            self.set_condition(condition);
         }
     }
 
-    /// A pause stops the clock; its end starts it anew.
+    /// Sets `DeploymentPaused` or `DeploymentResumed`: a pause suspends the progress deadline, resuming restarts it.
     pub(super) fn pause(&mut self, paused: bool) {
         let reason = conditions::find(&self.conditions, "Progressing")
             .map_or("", |one| conditions::field(one, "reason"));
         match (reason, paused) {
             ("ProgressDeadlineExceeded", _) => {}
             ("DeploymentPaused", false) => {
-                self.note(&Condition::new(
+                self.set_condition(&Condition::new(
                     "Progressing",
                     "Unknown",
                     "DeploymentResumed",
@@ -80,7 +80,7 @@ impl<'a> Progress<'a> {
                 ));
             }
             ("DeploymentPaused", true) | (_, false) => {}
-            (_, true) => self.note(&Condition::new(
+            (_, true) => self.set_condition(&Condition::new(
                 "Progressing",
                 "Unknown",
                 "DeploymentPaused",
@@ -89,7 +89,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Adds the ReplicaSets up.
+    /// Sums up the replica counts of the ReplicaSets.
     pub(super) fn count(&mut self, sets: &[Set], new: Option<usize>) {
         let sum = |of: fn(&Set) -> i64| sets.iter().map(of).sum::<i64>();
         let available = sum(|set| set.available);
@@ -118,7 +118,7 @@ impl<'a> Progress<'a> {
         conditions::set_deployment(&mut self.conditions, &condition, self.now);
     }
 
-    /// Whether the status says that the rollout is done.
+    /// Whether the rollout was already complete.
     pub(super) fn was_complete(&self) -> bool {
         let number = |field: &str| read::number(self.deployment, &format!("status.{field}"), 0);
         let wanted = self.limits.replicas;
@@ -146,7 +146,7 @@ impl<'a> Progress<'a> {
             || counts.available > number("availableReplicas")
     }
 
-    /// Judges the rollout: done, under way, or stuck for too long.
+    /// Decides whether the rollout is complete, progressing, or past its deadline.
     pub(super) fn judge(&mut self, sets: &[Set], new: Option<usize>) {
         self.failures(sets, new);
         if self.deadline.is_none() {
@@ -164,7 +164,7 @@ impl<'a> Progress<'a> {
         }
         if self.is_complete() {
             let message = format!("{subject} has successfully progressed.");
-            self.note(&Condition::new(
+            self.set_condition(&Condition::new(
                 "Progressing",
                 "True",
                 "NewReplicaSetAvailable",
@@ -182,13 +182,13 @@ impl<'a> Progress<'a> {
                 .map(|one| one["lastTransitionTime"].clone());
             // Unlike other conditions, this one notes every sign of progress.
             conditions::remove(&mut self.conditions, "Progressing");
-            self.note(&condition);
+            self.set_condition(&condition);
             if let (Some(transition), Some(last)) = (transition, self.conditions.last_mut()) {
                 last["lastTransitionTime"] = transition;
             }
         } else if self.times_out_in().is_some_and(|left| left.is_zero()) {
             let message = format!("{subject} has timed out progressing.");
-            self.note(&Condition::new(
+            self.set_condition(&Condition::new(
                 "Progressing",
                 "False",
                 "ProgressDeadlineExceeded",
@@ -197,14 +197,14 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Whether this very decision has begun a rollout.
+    /// Whether this reconcile has started a rollout.
     fn started_anew(&self) -> bool {
         let reason = conditions::find(&self.conditions, "Progressing")
             .map_or("", |one| conditions::field(one, "reason"));
         reason != "NewReplicaSetAvailable"
     }
 
-    /// How long until the deadline; nothing when it does not run.
+    /// The time until the progress deadline; `None` when it does not apply.
     fn times_out_in(&self) -> Option<Duration> {
         let condition = conditions::find(&self.conditions, "Progressing")?;
         if matches!(
@@ -217,7 +217,7 @@ impl<'a> Progress<'a> {
         Some(read::until(read::later(updated, self.deadline?), self.now).unwrap_or_default())
     }
 
-    /// A ReplicaSet that cannot make its pods is the Deployment's problem too.
+    /// Copies the condition `ReplicaFailure` from the ReplicaSets.
     fn failures(&mut self, sets: &[Set], new: Option<usize>) {
         let failure = |set: &Set| {
             conditions::find(read::list(&set.value, "status.conditions"), "ReplicaFailure").cloned()
@@ -240,7 +240,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Writes the status where it has changed, and sets the clock for the deadline.
+    /// Writes the status if it has changed, and requeues for the deadline.
     pub(super) fn finish(self, plan: &mut Plan) {
         let counts = self.counts;
         if !self.is_complete() && self.deadline.is_some() {

@@ -1,4 +1,4 @@
-//! Revisions of a Deployment: its ReplicaSets, numbered.
+//! Revision numbers of a Deployment's ReplicaSets.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use super::{Limits, Set, rolling};
 use crate::controllers::workloads::read;
 use crate::object;
 
-/// Annotations that belong to one object and are not handed down.
+/// Annotations that are not copied from a Deployment to its ReplicaSets.
 const OWN: [&str; 6] = [
     "kubectl.kubernetes.io/last-applied-configuration",
     REVISION,
@@ -22,7 +22,7 @@ const OWN: [&str; 6] = [
 const LONGEST_HISTORY: usize = 2000;
 const LONGEST_NAME: usize = 253;
 
-/// Keeps the notes of the ReplicaSet that has the current template: the highest number is its own.
+/// Updates the annotations of the new ReplicaSet: it gets the highest revision number.
 pub(super) fn keep(deployment: &Value, sets: &mut [Set], new: usize, progress: &mut Progress<'_>) {
     let next = next(sets, Some(new));
     hand_down(deployment, &mut sets[new]);
@@ -45,7 +45,7 @@ pub(super) fn keep(deployment: &Value, sets: &mut [Set], new: usize, progress: &
     }
     progress.revision = set.annotation(REVISION).map(str::to_owned);
     let message = format!("Found new replica set {:?}", set.name);
-    progress.note_if_first(&Condition::new(
+    progress.set_condition_if_absent(&Condition::new(
         "Progressing",
         "True",
         "FoundNewReplicaSet",
@@ -53,7 +53,7 @@ pub(super) fn keep(deployment: &Value, sets: &mut [Set], new: usize, progress: &
     ));
 }
 
-/// Adds a ReplicaSet for the current template; answers with its place, unless its name is taken.
+/// Adds a ReplicaSet for the current template; returns its index, or `None` on a hash collision.
 pub(super) fn create(
     deployment: &Value,
     limits: &Limits,
@@ -102,21 +102,21 @@ pub(super) fn create(
         None => {
             progress.revision = Some(revision);
             let message = format!("Created new replica set {name:?}");
-            progress.note(&Condition::new(
+            progress.set_condition(&Condition::new(
                 "Progressing",
                 "True",
                 "NewReplicaSetCreated",
                 message,
             ));
         }
-        // Somebody else has a ReplicaSet of that name: the next hash is another.
+        // A hash collision with another ReplicaSet: `collisionCount` changes the next hash.
         Some(why) if why.contains(&format!("{name:?} already exists")) => {
             progress.collisions = collisions + 1;
             return None;
         }
         Some(why) => {
             let message = format!("Failed to create new replica set {name:?}: {why}");
-            progress.note(&Condition::new(
+            progress.set_condition(&Condition::new(
                 "Progressing",
                 "False",
                 "ReplicaSetCreateError",
@@ -158,7 +158,7 @@ fn hand_down(deployment: &Value, set: &mut Set) {
     }
 }
 
-/// The revisions that a ReplicaSet had before, the oldest dropped when there are too many.
+/// The annotation `revision-history` with one more revision; the oldest are dropped when it gets too long.
 fn history(before: &str, last: &str) -> String {
     let mut revisions: Vec<&str> = before
         .split(',')

@@ -2,7 +2,7 @@
 
 use super::{Limits, Set};
 
-/// Scales the new ReplicaSet up, or the old ones down, by as much as the limits allow.
+/// Scales the new ReplicaSet up, or the old ones down, within `maxSurge` and `maxUnavailable`.
 pub(super) fn step(limits: &Limits, sets: &mut [Set], new: usize) {
     if sets[new].is_new() || scale_up(limits, sets, new) {
         return;
@@ -10,7 +10,7 @@ pub(super) fn step(limits: &Limits, sets: &mut [Set], new: usize) {
     scale_down(limits, sets, new);
 }
 
-/// How many replicas the new ReplicaSet may have now.
+/// The size that the new ReplicaSet may be scaled up to now.
 pub(super) fn room(limits: &Limits, sets: &[Set], new: i64) -> i64 {
     let total: i64 = sets.iter().map(|set| set.replicas).sum();
     match total >= limits.most() {
@@ -56,7 +56,7 @@ fn scale_down(limits: &Limits, sets: &mut [Set], new: usize) {
     }
 }
 
-/// The old ReplicaSets that still have replicas, the oldest first.
+/// The old ReplicaSets with replicas, the oldest first.
 fn old(sets: &mut [Set], new: usize) -> impl Iterator<Item = &mut Set> {
     sets.iter_mut()
         .enumerate()

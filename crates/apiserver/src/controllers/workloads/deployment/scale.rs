@@ -1,4 +1,4 @@
-//! Scaling a Deployment: in the middle of a rollout, every ReplicaSet gets its share.
+//! Proportional scaling: during a rollout, every ReplicaSet is scaled by its share.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::set::MOST;
 use super::{Limits, Set};
 use crate::controllers::workloads::read;
 
-/// Gives the ReplicaSets the sizes that a new number of replicas calls for.
+/// Scales the ReplicaSets to a new number of replicas.
 pub(super) fn scale(
     deployment: &Value,
     limits: &Limits,
@@ -36,7 +36,7 @@ pub(super) fn scale(
     }
 }
 
-/// The only ReplicaSet with replicas; if none has any, the newest.
+/// The only ReplicaSet with replicas; if none has any, the new or latest one.
 fn active_or_latest(sets: &[Set], new: Option<usize>) -> Option<usize> {
     let active: Vec<usize> = (0..sets.len())
         .filter(|index| sets[*index].replicas > 0)

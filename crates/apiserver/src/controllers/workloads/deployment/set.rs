@@ -1,4 +1,4 @@
-//! A ReplicaSet as its Deployment sees it.
+//! A ReplicaSet of a Deployment, with pending changes.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -13,12 +13,12 @@ pub(super) const HISTORY: &str = "deployment.kubernetes.io/revision-history";
 pub(super) const DESIRED: &str = "deployment.kubernetes.io/desired-replicas";
 pub(super) const MOST: &str = "deployment.kubernetes.io/max-replicas";
 
-/// A ReplicaSet, with the changes that its Deployment wants.
+/// A ReplicaSet and the changes that its Deployment makes to it.
 #[derive(Debug, Clone, PartialEq)]
 pub(in super::super) struct Set {
-    /// As it should be.
+    /// The desired object.
     pub(super) value: Value,
-    /// As it is; `None` when it is to be made.
+    /// The stored object; `None` if it is to be created.
     before: Option<Value>,
     pub(super) name: String,
     pub(super) uid: String,
@@ -53,7 +53,7 @@ impl Set {
         }
     }
 
-    /// One that is to be made.
+    /// A ReplicaSet to be created.
     pub(super) fn new(value: Value) -> Self {
         Self {
             before: None,
@@ -82,7 +82,7 @@ impl Set {
             .unwrap_or_default()
     }
 
-    /// How many replicas the Deployment wanted when it last scaled this.
+    /// The annotation `desired-replicas`: the Deployment's replicas when it last scaled this ReplicaSet.
     pub(super) fn desired(&self) -> Option<i64> {
         self.annotation(DESIRED)?
             .parse()
@@ -90,14 +90,14 @@ impl Set {
             .filter(|desired| *desired >= 0)
     }
 
-    /// Wants another number of replicas, and notes what the Deployment wanted.
+    /// Sets the number of replicas, and the annotations `desired-replicas` and `max-replicas`.
     pub(super) fn scale(&mut self, replicas: i64, limits: &Limits) {
         if self.replicas != replicas {
             self.scale_and_note(replicas, limits);
         }
     }
 
-    /// The same, even if only the notes change.
+    /// The same, even if only the annotations change.
     pub(super) fn scale_and_note(&mut self, replicas: i64, limits: &Limits) {
         self.replicas = replicas;
         object::set_at(&mut self.value, "spec.replicas", json!(replicas));
@@ -109,7 +109,7 @@ impl Set {
         self.replicas != self.replicas_before
     }
 
-    /// Whether nothing depends on it any more.
+    /// Whether it has no replicas left and may be deleted.
     pub(super) fn is_idle(&self) -> bool {
         let observed = read::number(&self.value, "status.observedGeneration", 0);
         self.status_replicas == 0
@@ -118,7 +118,7 @@ impl Set {
             && !self.deleting
     }
 
-    /// The write that makes it as it should be.
+    /// The write that creates or updates it, if anything changed.
     pub(super) fn write(&self) -> Option<Write> {
         match &self.before {
             Some(before) if self.delete => Some(Write::Delete(before.clone())),

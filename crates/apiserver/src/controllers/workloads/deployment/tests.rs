@@ -1,4 +1,4 @@
-//! Deployments against a model of ReplicaSets: every step keeps to the limits, and the end is reached.
+//! Deployments against a model of ReplicaSets: every step keeps within the limits, and every rollout completes.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ fn deployment(replicas: i64, surge: Value, unavailable: Value, image: &str) -> V
             "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": image}]}}}})
 }
 
-/// A Deployment whose ReplicaSets do at once what they are told; only availability is given from outside.
+/// A Deployment whose ReplicaSets scale at once; the test controls availability.
 struct Model {
     observed: Observed,
     now: Timestamp,
@@ -39,7 +39,7 @@ impl Model {
         }
     }
 
-    /// One decision, carried out; tells how many writes it took.
+    /// One reconcile; returns the number of writes.
     fn step(&mut self) -> usize {
         let plan = plan(&self.observed, self.now);
         let count = plan.writes.len();
@@ -65,14 +65,14 @@ impl Model {
                     .observed
                     .sets
                     .retain(|one| one["metadata"]["uid"] != set["metadata"]["uid"]),
-                Write::Tell { message, .. } => self.events.push(message),
+                Write::Event { message, .. } => self.events.push(message),
                 other => panic!("{other:?}"),
             }
         }
         count
     }
 
-    /// ReplicaSets have the pods they want; of them, at most this many more become available.
+    /// Gives the ReplicaSets their pods, of which at most this many more become available.
     fn pods(&mut self, mut more: i64, works: impl Fn(&str) -> bool) {
         for set in &mut self.observed.sets {
             let replicas = set["spec"]["replicas"].as_i64().unwrap();
@@ -311,7 +311,7 @@ proptest! {
             let writes = model.step();
             let total: i64 = model.sizes().values().sum();
             prop_assert!(total <= limits.most(), "{total} > {}", limits.most());
-            // What is told to go is gone, so availability follows the sizes.
+            // Scaled-down pods disappear at once, so availability follows the sizes.
             model.pods(0, |_| true);
             let available: i64 = model.observed.sets.iter().map(|set| set["status"]["availableReplicas"].as_i64().unwrap()).sum();
             prop_assert!(available >= limits.fewest_available(), "{available} < {}", limits.fewest_available());

@@ -1,4 +1,4 @@
-//! A cluster with the kinds of compositions.
+//! A cluster with the Crossplane kinds.
 
 use std::path::Path;
 
@@ -50,7 +50,7 @@ impl Kinds {
         Ok(())
     }
 
-    /// Creates an object as `kubectl` would: what the schema does not know is refused.
+    /// Creates an object as `kubectl` would, with strict field validation.
     pub(crate) async fn create(&self, object: &Value) -> Result<Answer> {
         let path = format!("{}?fieldValidation=Strict", collection(object));
         self.raw.post(&path, object).await
@@ -64,7 +64,7 @@ impl Kinds {
         self.raw.patch("merge", &place(object), patch).await
     }
 
-    /// What `kubectl get -o wide` shows of an object: headings and cells. Ages are left out.
+    /// The columns and cells of `kubectl get -o wide` for an object, without ages.
     pub(crate) async fn row(&self, object: &Value) -> Result<Vec<(String, Value)>> {
         let accept = [("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")];
         let path = place(object);

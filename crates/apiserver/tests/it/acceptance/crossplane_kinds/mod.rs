@@ -1,4 +1,4 @@
-//! The kinds of compositions on a cluster: what they take, what they refuse, and the kinds that definitions become.
+//! The Crossplane kinds on a cluster: validation, and the CRDs that definitions define.
 
 mod manifest;
 
@@ -514,7 +514,7 @@ async fn a_namespaced_definition_becomes_an_xr_with_its_machinery_apart() -> Res
     Ok(())
 }
 
-/// The definition in a file of manifests, as nobody stored it yet.
+/// The definition in a manifest file, not stored yet.
 fn meaning(file: &str) -> Definition {
     let manifest = manifests(file).unwrap().swap_remove(0);
     let source: CompositeResourceDefinition = serde_json::from_value(manifest).unwrap();
@@ -533,7 +533,7 @@ fn composition(name: &str) -> Value {
         "spec": {"compositeTypeRef": {"apiVersion": "water.example.org/v1", "kind": "XLake"}}})
 }
 
-/// The same object, as another version names it.
+/// The same object at another version.
 fn at(object: &Value, version: &str) -> Value {
     let group = text(&object["apiVersion"]).split('/').next().unwrap();
     with(object.clone(), "/apiVersion", json!(format!("{group}/{version}")))

@@ -1,4 +1,4 @@
-//! Our own kinds on a cluster: the CRDs, what they keep, and both versions of a definition.
+//! Our own kinds on a cluster: the CRDs, stored fields, and both versions of a definition.
 
 mod pair;
 

@@ -1,4 +1,4 @@
-//! A cluster with our kinds, converted by what a webhook would call.
+//! A cluster with our kinds and their conversion webhook.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock, mpsc};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 pub(crate) const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// A cluster that has our kinds.
+/// A cluster with our kinds installed.
 pub(crate) struct Kinds {
     pub(crate) cluster: TestCluster,
     pub(crate) raw: Raw,
@@ -84,7 +84,7 @@ impl Kinds {
             .await
     }
 
-    /// What `kubectl get` shows: names of columns, and the cells of the first row. Ages come last, and are left out.
+    /// The column names and the first row of `kubectl get`, without the age in the last column.
     pub(crate) async fn table(
         &self,
         version: &str,
@@ -119,7 +119,7 @@ pub(crate) fn definition(version: &str, name: &str, spec: Value) -> Value {
         "metadata": {"name": name}, "spec": spec})
 }
 
-/// Manifests as people write them: ours, or those in the directory that `CAMBIUM_TEST_MANIFESTS` names.
+/// Manifests: ours, or those in the directory `CAMBIUM_TEST_MANIFESTS`.
 pub(crate) fn manifests() -> Result<Vec<Value>> {
     let given = std::env::var_os("CAMBIUM_TEST_MANIFESTS").map(std::path::PathBuf::from);
     let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/acceptance/kinds/manifests");
@@ -151,7 +151,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// One webhook for all tests of this program: a real cluster is shared by them, and outlives each.
+/// One webhook for all tests of this program, as they share a real cluster.
 fn webhook() -> Result<WebhookClientConfig> {
     static SERVER: OnceLock<Result<(String, String), String>> = OnceLock::new();
     let started = SERVER.get_or_init(|| {

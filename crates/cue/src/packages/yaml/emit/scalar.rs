@@ -1,4 +1,4 @@
-//! How strings are written.
+//! Styles of YAML strings.
 
 use crate::packages::yaml::resolve::{Kind, resolve};
 use regex::Regex;
@@ -13,7 +13,7 @@ pub(super) enum Style {
     Literal,
 }
 
-/// What readers of YAML 1.1 take for something else than a string.
+/// Strings that YAML 1.1 readers interpret as other types.
 static LEGACY: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
         "^(?:y|Y|yes|Yes|YES|n|N|no|No|NO|t|T|f|F|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF|\\.Nan)$",

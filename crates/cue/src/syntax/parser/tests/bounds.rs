@@ -1,4 +1,4 @@
-//! Texts that no person writes.
+//! Extreme inputs.
 
 use super::{parse, read};
 use crate::source::Source;

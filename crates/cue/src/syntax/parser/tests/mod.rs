@@ -1,4 +1,4 @@
-//! The grammar, case by case. What is accepted, and what is said otherwise, was seen from Go's cue v0.14.1.
+//! The grammar, case by case. Accepted inputs and error messages are those of Go's cue v0.14.1.
 
 mod accepted;
 mod bounds;

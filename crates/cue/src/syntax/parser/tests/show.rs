@@ -1,4 +1,4 @@
-//! Trees in a notation that shows what was understood: every operator in parentheses, every name as what it is.
+//! Prints trees unambiguously: operators in parentheses, names with their kinds.
 
 use crate::syntax::ast::{
     Clause, Comprehension, Constraint, Declaration, Element, Expr, ExprKind, Field, File, Identifier,
