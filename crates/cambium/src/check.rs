@@ -46,7 +46,10 @@ fn contracts(path: &Path) -> Result<Vec<Contract>> {
     let mut found = Vec::new();
     let mut names = BTreeSet::new();
     for file in crate::render::files(&[path.to_owned()])? {
-        let shown = file.display();
+        let shown = match file.as_os_str() == "-" {
+            true => "standard input".to_owned(),
+            false => file.display().to_string(),
+        };
         let mut unreadable = Vec::new();
         for document in documents(&file, &mut unreadable)? {
             if document["kind"] != "CustomResourceDefinition" {

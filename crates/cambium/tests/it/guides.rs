@@ -250,7 +250,11 @@ fn documents(text: &str) -> Vec<Value> {
 /// The namespace of an object that need not name it.
 fn namespace(object: &Value) -> &'static str {
     let api_version = object["apiVersion"].as_str().unwrap_or_default();
-    let groups = ["apiextensions.k8s.io/", "apiextensions.crossplane.io/", "rbac.authorization.k8s.io/"];
+    let groups = [
+        "apiextensions.k8s.io/",
+        "apiextensions.crossplane.io/",
+        "rbac.authorization.k8s.io/",
+    ];
     match groups.iter().any(|group| api_version.starts_with(group)) {
         true => "",
         false => "default",

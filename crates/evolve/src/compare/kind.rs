@@ -76,8 +76,10 @@ fn names(old: &Contract, new: &Contract, changes: &mut Vec<Change>) {
             changes.push(change("R46", "", path, format!("{before} -> {after}")));
         }
     }
-    let singular = [before.singular.clone()];
-    let (gone, come) = apart(&singular, &[after.singular.clone()]);
+    let (gone, come) = apart(
+        std::slice::from_ref(&before.singular),
+        std::slice::from_ref(&after.singular),
+    );
     gained_and_lost("spec.names.singular", "", &gone, &come, changes);
     let (gone, come) = apart(&before.short_names, &after.short_names);
     gained_and_lost("spec.names.shortNames", "", &gone, &come, changes);

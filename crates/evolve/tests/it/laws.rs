@@ -44,7 +44,9 @@ fn schema(dice: &mut Dice, depth: u64) -> Value {
         _ => object(dice, depth - 1),
     };
     match made["type"].as_str().unwrap() {
-        "string" if dice.once_in(3) => made["enum"] = json!(["a", "b", "c"][..=usize::try_from(dice.below(3)).unwrap()]),
+        "string" if dice.once_in(3) => {
+            made["enum"] = json!(["a", "b", "c"][..=usize::try_from(dice.below(3)).unwrap()])
+        }
         "string" if dice.once_in(3) => made["maxLength"] = (dice.below(5) + 1).into(),
         "integer" if dice.once_in(3) => made["maximum"] = dice.below(9).into(),
         "integer" if dice.once_in(3) => made["minimum"] = dice.below(3).into(),
@@ -85,7 +87,9 @@ fn change(at: &mut Value, dice: &mut Dice) {
     let inner = match at["type"].as_str().unwrap_or_default() {
         "object" if at["properties"].is_object() && !at["properties"].as_object().unwrap().is_empty() => {
             let fields = at["properties"].as_object().unwrap();
-            let name = fields.keys().nth(usize::try_from(dice.below(fields.len() as u64)).unwrap());
+            let name = fields
+                .keys()
+                .nth(usize::try_from(dice.below(fields.len() as u64)).unwrap());
             Some(format!("/properties/{}", name.unwrap()))
         }
         "object" if at["additionalProperties"].is_object() => Some("/additionalProperties".to_owned()),
@@ -133,7 +137,9 @@ fn instance(schema: &Value, dice: &mut Dice) -> Value {
         "number" if dice.once_in(2) => 1.5.into(),
         "number" => dice.below(10).into(),
         "boolean" => dice.once_in(2).into(),
-        "array" => (0..dice.below(4)).map(|_| instance(&schema["items"], dice)).collect(),
+        "array" => (0..dice.below(4))
+            .map(|_| instance(&schema["items"], dice))
+            .collect(),
         _ => match schema["properties"].as_object() {
             Some(properties) => {
                 let fields = properties.iter().filter(|_| !dice.once_in(4)).collect::<Vec<_>>();
@@ -143,7 +149,12 @@ fn instance(schema: &Value, dice: &mut Dice) -> Value {
                     .collect()
             }
             None => (0..dice.below(3))
-                .map(|index| (format!("key-{index}"), instance(&schema["additionalProperties"], dice)))
+                .map(|index| {
+                    (
+                        format!("key-{index}"),
+                        instance(&schema["additionalProperties"], dice),
+                    )
+                })
                 .collect(),
         },
     }
@@ -182,18 +193,22 @@ fn pair(seed: u64) -> (Value, Value, Dice) {
 
 fn writers(comparison: &Comparison) -> Vec<(&str, Effect)> {
     let changes = comparison.changes.iter();
-    changes.map(|change| (change.rule.id, change.effects.writers)).collect()
+    changes
+        .map(|change| (change.rule.id, change.effects.writers))
+        .collect()
 }
 
 /// What is declared safe for writers is: every object that was accepted still is, and keeps all of its fields.
 #[test]
 fn what_is_safe_for_writers_refuses_no_object_that_was_accepted() {
     let (safe, broken) = (Cell::new(0), Cell::new(0));
-    law(3000, |seed| {
+    law(800, |seed| {
         let (before, after, mut dice) = pair(seed);
         let (old, new) = (contract(&before), contract(&after));
         let comparison = compare(&old, &new);
-        let is_safe = writers(&comparison).iter().all(|(_, effect)| *effect < Effect::Changes);
+        let is_safe = writers(&comparison)
+            .iter()
+            .all(|(_, effect)| *effect < Effect::Changes);
         let counter = if is_safe { &safe } else { &broken };
         counter.set(counter.get() + 1);
         for _ in 0..20 {
@@ -213,12 +228,12 @@ fn what_is_safe_for_writers_refuses_no_object_that_was_accepted() {
         }
         Ok(())
     });
-    assert!(safe.get() > 300 && broken.get() > 300, "{safe:?} {broken:?}");
+    assert!(safe.get() > 80 && broken.get() > 80, "{safe:?} {broken:?}");
 }
 
 #[test]
 fn a_schema_is_equal_to_itself_and_different_from_others() {
-    law(1000, |seed| {
+    law(300, |seed| {
         let (before, after, _) = pair(seed);
         prop_assert!(compare(&contract(&before), &contract(&before)).is_empty());
         let comparison = compare(&contract(&before), &contract(&after));
@@ -230,7 +245,7 @@ fn a_schema_is_equal_to_itself_and_different_from_others() {
 /// Somebody gains where somebody loses: no change is nothing one way and a break the other way.
 #[test]
 fn what_narrows_one_way_widens_the_other_way() {
-    law(1000, |seed| {
+    law(300, |seed| {
         let (before, after, _) = pair(seed);
         let there = compare(&contract(&before), &contract(&after));
         let back = compare(&contract(&after), &contract(&before));
@@ -250,7 +265,7 @@ fn what_narrows_one_way_widens_the_other_way() {
 #[test]
 fn breaks_for_writers_have_witnesses() {
     let (with, without) = (Cell::new(0), Cell::new(0));
-    law(1000, |seed| {
+    law(300, |seed| {
         let (before, after, _) = pair(seed);
         for change in compare(&contract(&before), &contract(&after)).changes {
             if change.effects.writers == Effect::Breaks {
