@@ -17,7 +17,7 @@ use crate::cargo::cargo;
 use crate::kubernetes;
 
 /// The tests that also run on Kubernetes: package, and name prefixes.
-const JUDGED: [(&str, &[&str]); 5] = [
+const JUDGED: [(&str, &[&str]); 6] = [
     (
         "cambium-controllers",
         &[
@@ -33,6 +33,7 @@ const JUDGED: [(&str, &[&str]); 5] = [
     ),
     ("cambium-webhooks", &["acceptance_"]),
     ("cambium-testing", &["faults::"]),
+    ("cambium-evolve", &["acceptance::"]),
     ("cambium", &["manager::a_manager_serves_kubernetes_itself"]),
 ];
 

@@ -12,7 +12,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::LitStr;
 
 /// The crates whose messages are ours.
-const CRATES: [&str; 14] = [
+const CRATES: [&str; 15] = [
     "cambium",
     "compositions",
     "compositions-render",
@@ -20,6 +20,7 @@ const CRATES: [&str; 14] = [
     "convert",
     "definitions",
     "definitions-render",
+    "evolve",
     "functions",
     "lineage",
     "metrics",

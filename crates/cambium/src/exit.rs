@@ -54,6 +54,14 @@ const NOT_FOUND: u8 = 9;
 /// A comparison found differences.
 const DIFFERS: u8 = 10;
 
+/// A change breaks somebody.
+const BREAKING: u8 = 11;
+
+/// The number of breaking changes that a check found.
+#[derive(Debug, thiserror::Error)]
+#[error("{count} breaking change{s} found", count = .0, s = if *.0 == 1 { "" } else { "s" })]
+pub(crate) struct Breaking(pub(crate) usize);
+
 /// The command was used in a way that cannot work; the text says how it can.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -118,6 +126,8 @@ pub(crate) fn report(error: &anyhow::Error, format: LogFormat) -> ExitCode {
         NOT_FOUND
     } else if error.is::<Differences>() {
         DIFFERS
+    } else if error.is::<Breaking>() {
+        BREAKING
     } else if let Some(unanswered) = error.downcast_ref::<Unanswered>() {
         code_of_unanswered(unanswered)
     } else if let Some(refusals) = error.downcast_ref::<Refusals>() {

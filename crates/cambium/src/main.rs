@@ -1,6 +1,7 @@
 //! The `cambium` program: argv, output, exit codes, wiring.
 
 mod caret;
+mod check;
 mod cli;
 mod client;
 mod commands;
@@ -53,6 +54,8 @@ fn main() -> ExitCode {
         Command::Follow(options) => commands::run(commands::follow(&options)),
         Command::Verify(options) => commands::run(commands::verify(&options)),
         Command::Lock(options) => commands::run(commands::lock(&options)),
+        Command::Check(options) => check::check(&options),
+        Command::Explain(options) => check::explain(&options),
         Command::Completion(options) => completion::script(&options),
         Command::Complete(_) => Ok(()),
         Command::Cue(command) => cue::run(&command),

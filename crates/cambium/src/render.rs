@@ -214,7 +214,7 @@ fn wrong_template(artifact: &Artifact, spec: &Value) -> Option<(&'static str, Di
 }
 
 /// The files that are named, and the YAML files in the directories that are named, in the order of their names.
-fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+pub(crate) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let unreadable = |path: &Path| {
         let path = path.display().to_string();
         move |source| UnreadableFile { path, source }

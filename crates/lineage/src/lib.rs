@@ -42,4 +42,4 @@ pub use resolve::{
 };
 pub use retain::{Action, KeepReason, Retained, Retention, Usage, Users, retain};
 pub use revision::Revision;
-pub use version::{Series, Version, VersionError, VersionProblem};
+pub use version::{Bump, Series, Version, VersionError, VersionProblem};

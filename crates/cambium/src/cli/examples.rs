@@ -119,3 +119,15 @@ Examples:
   cambium render -f shop.yaml -d definitions/
   cambium render -f shop.yaml -d web.yaml -d cache.yaml -o json
   cambium render -f - -d definitions/ --cluster-version 1.31";
+
+pub(super) const CHECK: &str = "\
+Examples:
+  cambium check old.yaml new.yaml               # whom does the change break?
+  cambium check released/ config/crd/ -o json   # all CRDs of two directories
+  cambium check old.yaml - --witness witnesses  # an object for each break";
+
+pub(super) const EXPLAIN: &str = "\
+Examples:
+  cambium explain                               # list all rules
+  cambium explain R03                           # a field is required now
+  cambium explain R09                           # a field was renamed";

@@ -11,7 +11,9 @@ pub(crate) use asking::{
     Asking, Cluster, Diff, Follow, Gc, History, Lock, Names, Outdated, Pin, Printed, Resolve, Rollback,
     Upgrade, Verify,
 };
-pub(crate) use offline::{Complete, Completion, Compose, Cue, CueEval, CueSchema, Render, Shell};
+pub(crate) use offline::{
+    Check, Complete, Completion, Compose, Cue, CueEval, CueSchema, Explain, Render, Shell,
+};
 pub(crate) use running::{Features, Gate, Manager, Up, Work};
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -75,6 +77,10 @@ pub(crate) enum Command {
     Verify(Verify),
     /// Lock the references of an Application to versions and digests.
     Lock(Lock),
+    /// Check what a change of CustomResourceDefinitions breaks, and which version it demands.
+    Check(Check),
+    /// Explain a rule of `cambium check`.
+    Explain(Explain),
     /// Print a shell completion script.
     #[command(visible_alias = "completions")]
     Completion(Completion),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Format, examples};
+use super::{Format, Printed, examples};
 
 /// `cambium completion`.
 #[derive(Debug, Args)]
@@ -109,4 +109,27 @@ pub(crate) struct CueSchema {
     /// The output format.
     #[arg(short, long, value_enum, default_value_t = Format::Json)]
     pub(crate) output: Format,
+}
+
+/// `cambium check`.
+#[derive(Debug, Args)]
+#[command(after_help = examples::CHECK)]
+pub(crate) struct Check {
+    /// The CustomResourceDefinitions before: a file or a directory; `-` reads standard input.
+    pub(crate) old: PathBuf,
+    /// The CustomResourceDefinitions after: a file or a directory; `-` reads standard input.
+    pub(crate) new: PathBuf,
+    /// Write an object for each break into this directory: the old CRD accepts it, and the new one refuses or changes it.
+    #[arg(long, value_name = "DIRECTORY")]
+    pub(crate) witness: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) printed: Printed,
+}
+
+/// `cambium explain`.
+#[derive(Debug, Args)]
+#[command(after_help = examples::EXPLAIN)]
+pub(crate) struct Explain {
+    /// The rule, as `cambium check` prints it [default: list all rules]
+    pub(crate) rule: Option<String>,
 }

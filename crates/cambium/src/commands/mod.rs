@@ -68,7 +68,7 @@ fn text(table: &Table, printed: Printed) -> String {
     }
 }
 
-fn print(answer: &impl Serialize, format: Format) -> Result<()> {
+pub(crate) fn print(answer: &impl Serialize, format: Format) -> Result<()> {
     output::write(&match format {
         Format::Json => serde_json::to_string_pretty(answer)? + "\n",
         Format::Yaml => serde_saphyr::to_string(answer)?,

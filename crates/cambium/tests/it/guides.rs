@@ -23,7 +23,8 @@ use kube::Client;
 use serde_json::Value;
 
 /// The guides with commands that can be run here. The others only talk about commands.
-const FOLLOWED: [&str; 11] = [
+const FOLLOWED: [&str; 12] = [
+    "checking-crds",
     "comparing-clusters",
     "compositions",
     "consuming",
@@ -36,6 +37,11 @@ const FOLLOWED: [&str; 11] = [
     "upgrading",
     "versioning-definitions",
 ];
+
+#[tokio::test]
+async fn checking_crds() {
+    follow("checking-crds").await;
+}
 
 #[tokio::test]
 async fn comparing_clusters() {
@@ -244,7 +250,11 @@ fn documents(text: &str) -> Vec<Value> {
 /// The namespace of an object that need not name it.
 fn namespace(object: &Value) -> &'static str {
     let api_version = object["apiVersion"].as_str().unwrap_or_default();
-    let groups = ["apiextensions.crossplane.io/", "rbac.authorization.k8s.io/"];
+    let groups = [
+        "apiextensions.k8s.io/",
+        "apiextensions.crossplane.io/",
+        "rbac.authorization.k8s.io/",
+    ];
     match groups.iter().any(|group| api_version.starts_with(group)) {
         true => "",
         false => "default",
@@ -263,6 +273,7 @@ fn is_settled(object: &Value) -> bool {
     let seen = observed.is_null() || *observed == object["metadata"]["generation"];
     match object["kind"].as_str().unwrap_or_default() {
         "ClusterRole" | "NetworkPolicy" => true,
+        "CustomResourceDefinition" => holds("Established"),
         "CompositeResourceDefinition" => {
             let claims = !object["spec"]["claimNames"].is_null();
             holds("Established") && (!claims || holds("Offered"))

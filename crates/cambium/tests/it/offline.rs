@@ -289,3 +289,26 @@ fn a_field_of_a_template_that_nobody_reads_is_warned_of() {
     let warning = "Warning: ComponentDefinition \"d\": version \"1.0.0\": nothing reads the field \"outpust\"; did you mean outputs? (d:2:1)\n";
     assert!(said.contains(warning) && said.ends_with("exit 0"), "{said}");
 }
+
+#[test]
+fn what_cannot_be_checked_says_why() {
+    let released = "examples/evolution/1-databases.yaml";
+    let twice = format!(
+        "{crd}---\n{crd}",
+        crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\n"
+    );
+    let not_structural = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.example.org}\n\
+        spec: {group: example.org, names: {kind: Thing, plural: things}, versions: [{name: v1, schema: {openAPIV3Schema: {properties: {spec: {}}}}}]}\n";
+    insta::assert_snapshot!(
+        [
+            cambium(&["check", "-", "-"], ""),
+            cambium(&["check", released, "examples/shop.yaml"], ""),
+            cambium(&["check", released, "-"], &twice),
+            cambium(&["check", released, "-"], not_structural),
+            cambium(&["check", released, "-"], "kind: [\n"),
+            cambium(&["check", released, "no-such-file"], ""),
+            cambium(&["explain", "R99"], ""),
+        ]
+        .join("\n\n")
+    );
+}

@@ -1,9 +1,11 @@
 //! Semantic versions, as artifacts declare them.
 
+mod bump;
 mod error;
 mod read;
 mod series;
 
+pub use bump::Bump;
 pub use error::{VersionError, VersionProblem};
 pub use series::Series;
 
