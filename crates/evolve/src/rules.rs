@@ -331,7 +331,7 @@ pub static RULES: &[Rule] = &[
     ),
     narrows(
         "R29",
-        "pattern of numbers changed: multipleOf",
+        "multipleOf added or changed",
         Ratcheted,
         "Values that are no multiple are refused.",
         "Make sure that every object is a multiple: `cambium check --against-live`",

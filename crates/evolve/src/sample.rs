@@ -3,39 +3,26 @@
 use cambium_schema::{Additional, Constraints, JsonType, Schema};
 use serde_json::{Map, Value};
 
-use crate::compare::Wanted;
 use crate::path::Step;
 
 /// How deep samples go: a schema that demands more is left out.
 const DEEPEST: usize = 32;
 
-/// A small object of a schema with what is wanted at the path; none if the path leads nowhere.
-pub(crate) fn object(schema: &Schema, path: &[Step], wanted: &Wanted) -> Option<Value> {
+/// A small object of a schema with this value at the path, or any value that the schema allows there; none if the path leads nowhere.
+pub(crate) fn object(schema: &Schema, path: &[Step], wanted: Option<&Value>) -> Option<Value> {
     let Some((step, rest)) = path.split_first() else {
-        return match wanted {
-            Wanted::Value(value) => Some(value.clone()),
-            Wanted::Any => Some(sample(schema, 0)),
-            // What is absent is absent from what is around it.
-            Wanted::Absent => None,
-        };
+        return Some(wanted.cloned().unwrap_or_else(|| sample(schema, 0)));
     };
     let mut value = sample(schema, 0);
     match step {
         Step::Field(name) => {
-            let fields = value.as_object_mut()?;
-            let is_last = rest.is_empty();
-            match (is_last, wanted) {
-                (true, Wanted::Absent) => {
-                    fields.remove(name);
-                }
-                (true, Wanted::Value(value)) if schema.field(name).is_none() => {
-                    fields.insert(name.clone(), value.clone());
-                }
-                _ => {
-                    let inner = object(schema.field(name)?, rest, wanted)?;
-                    fields.insert(name.clone(), inner);
-                }
-            }
+            let inner = match (schema.field(name), wanted) {
+                (Some(field), _) => object(field, rest, wanted)?,
+                // A field that the schema does not name, where it keeps such fields.
+                (None, Some(wanted)) if rest.is_empty() => wanted.clone(),
+                (None, _) => return None,
+            };
+            value.as_object_mut()?.insert(name.clone(), inner);
         }
         Step::Items => {
             let inner = object(schema.items.as_ref()?, rest, wanted)?;

@@ -39,7 +39,6 @@ pub(crate) fn find(
     path: &Path,
     wanted: &Wanted,
 ) -> Option<Witness> {
-    // What the old schema does not have is absent from all of its objects.
     let mut object = object_around(old.schema(), path, wanted)?;
     let fields = object.as_object_mut()?;
     fields.insert("apiVersion".to_owned(), api_version.as_str().into());
@@ -55,10 +54,12 @@ pub(crate) fn find(
 
 /// An object with what is around the path. A field that the old schema lacks can only be absent.
 fn object_around(schema: &Schema, path: &Path, wanted: &Wanted) -> Option<Value> {
-    if *wanted != Wanted::Absent {
-        return sample::object(schema, path.steps(), wanted);
+    match wanted {
+        Wanted::Value(value) => return sample::object(schema, path.steps(), Some(value)),
+        Wanted::Any => return sample::object(schema, path.steps(), None),
+        Wanted::Absent => {}
     }
-    let mut object = sample::object(schema, path.parent().steps(), &Wanted::Any)?;
+    let mut object = sample::object(schema, path.parent().steps(), None)?;
     remove(&mut object, path);
     Some(object)
 }
